@@ -1,0 +1,50 @@
+# Everything runs in a virtual environment of its own, .venv, made on first use from Python and this file.
+PYTHON ?= python3
+SAMPLES ?= 500
+VENV := .venv
+BIN := $(VENV)/bin
+export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache
+
+.PHONY: help test test-fast lint types format study bench-kernels backends pictures clean
+
+help:           ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 18
+
+$(VENV)/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@touch $@
+
+test: lint types  ## lint, check types, run every test
+	$(BIN)/pytest -n 2
+
+test-fast: $(VENV)/installed  ## the tests that take seconds
+	$(BIN)/pytest -n 2 -m 'not slow'
+
+lint: $(VENV)/installed  ## ruff
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/installed  ## mypy, strict
+	$(BIN)/mypy
+
+format: $(VENV)/installed  ## let ruff rewrite what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+study: $(VENV)/installed  ## the paper's study; SAMPLES=50 for a quick look
+	$(BIN)/softpenalty study --samples $(SAMPLES)
+
+bench-kernels: $(VENV)/installed  ## speed and accuracy of the penalty functions
+	$(BIN)/python benchmarks/kernels.py
+
+# The version is fixed because its plain CPU build is the one that installs without gigabytes of CUDA.
+backends: $(VENV)/installed  ## add PyTorch and JAX, so that no test is skipped
+	$(BIN)/python -m pip install --quiet 'torch==2.13.0' 'jax>=0.4.31'
+
+pictures: $(VENV)/installed  ## draw the pictures of README and docs again
+	$(BIN)/python docs/pictures.py
+
+clean:          ## remove what the targets made
+	rm -rf $(VENV) .numba_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

@@ -1,0 +1,295 @@
+"""The kernels: smooth (and two not so smooth) stand-ins for the positive part max(0, error).
+
+A kernel g is the paper's g⁺, the penalty of the operator ``<`` with weight one. The other operators follow
+from it (see `operators`). `KERNELS` maps each name to its kernel; registered means tested.
+
+The smooth kernels depend on ``error / alpha`` only, up to their units: g(c·error, c·alpha) = c·g(error,
+alpha). They are computed as ``max(error, 0) + corner(|error|)``, where the corner, between 0 and alpha, is
+what the smoothing adds. Nothing cancels and nothing overflows in that form, so there is no range to mask.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, Final
+
+import numpy as np
+
+from .arrays import Array, Formula, apply, check_positive
+
+__all__ = ["KERNELS", "Algebraic", "Huber", "Kernel", "Linear", "Quadratic", "Softplus", "find_kernel"]
+
+LN2 = math.log(2.0)
+SQUARE_SAFE = 2.0**30  # above it √(1 + w²) rounds to w; its square is finite in float32 too
+
+
+class Kernel(ABC):
+    """A function g(error, alpha) ≥ 0 that grows with the error, with its slope and curvature.
+
+    All methods take floats or arrays (NumPy, PyTorch, JAX) that broadcast, and return the same kind.
+    """
+
+    name: str  #: the key in `KERNELS`
+    label: str  #: for tables and figures
+    saturates: bool = True  #: the slope lies in [0, 1]; else it grows without limit
+    has_width: bool = True  #: alpha matters
+
+    def value(self, error: Array, alpha: Array) -> Array:
+        """Return g(error)."""
+        return self.apply("value", self._value, error, alpha)
+
+    def slope(self, error: Array, alpha: Array) -> Array:
+        """Return g′(error)."""
+        return self.apply("slope", self._slope, error, alpha)
+
+    def curvature(self, error: Array, alpha: Array) -> Array:
+        """Return g″(error)."""
+        return self.apply("curvature", self._curvature, error, alpha)
+
+    def evaluate(self, error: Array, alpha: Array) -> tuple[Array, Array, Array]:
+        """Return (value, slope, curvature), with the work they share done once."""
+        result: tuple[Array, Array, Array] = self.apply("evaluate", self._evaluate, error, alpha)
+        return result
+
+    def tilt(self, error: Array, alpha: Array) -> Array:
+        """Return g′(error) − g′(−error), the slope of the operator ``=``, exact also near error 0."""
+        return self.apply("tilt", self._tilt, error, alpha)
+
+    def inverse_slope(self, fraction: Array, alpha: Array) -> Array:
+        """Return the error at which the slope is `fraction`.
+
+        Where a whole range of errors has that slope, the one nearest to zero is returned; where none has
+        it, NaN.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.apply("inverse_slope", self._inverse_slope, fraction, alpha)
+
+    def inverse_tilt(self, fraction: Array, alpha: Array) -> Array:
+        """Return the error ≥ 0 at which the tilt is `fraction` ≥ 0; NaN where there is none."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.apply("inverse_tilt", self._inverse_tilt, fraction, alpha)
+
+    def apply(self, call: str, formula: Formula, error: Array, alpha: Array) -> Any:
+        """Check alpha in the name of `call`, then apply ``formula(xp, error, alpha)`` to any arrays."""
+        if not self.has_width:
+            alpha = 1.0
+        elif not (type(alpha) is float and 0.0 < alpha < math.inf):
+            check_positive(call, "alpha", alpha)
+        return apply(formula, error, alpha)
+
+    @abstractmethod
+    def _value(self, xp: Any, error: Array, alpha: Array) -> Array: ...
+
+    @abstractmethod
+    def _slope(self, xp: Any, error: Array, alpha: Array) -> Array: ...
+
+    @abstractmethod
+    def _evaluate(self, xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]: ...
+
+    @abstractmethod
+    def _inverse_slope(self, xp: Any, fraction: Array, alpha: Array) -> Array: ...
+
+    def _inverse_tilt(self, xp: Any, fraction: Array, alpha: Array) -> Array:
+        return self._inverse_slope(xp, fraction, alpha)  # right where the slope is 0 below the target
+
+    def _curvature(self, xp: Any, error: Array, alpha: Array) -> Array:
+        return self._evaluate(xp, error, alpha)[2]
+
+    def _tilt(self, xp: Any, error: Array, alpha: Array) -> Array:
+        return self._slope(xp, error, alpha) - self._slope(xp, -error, alpha)
+
+    def __repr__(self) -> str:
+        return f"KERNELS[{self.name!r}]"
+
+
+class Softplus(Kernel):
+    """g = α·log₂(1 + 2^(error/α)), the integral of the logistic function (Table 1 and Eq. 6 of the paper).
+
+    Domain: every real error, alpha > 0. At error 0 the value is alpha and the slope ½; both tails approach
+    max(0, error) exponentially fast. g(x) − g(−x) = x. Rounder at the corner than `Algebraic` with the same
+    alpha, and much closer to the positive part away from it.
+
+    With e = 2^(−|error|/α) and q = e/(1+e): value max(error, 0) + (α/ln 2)·log1p(e), slope q below the
+    target and 1 − q above, curvature (ln 2/α)·q·(1 − q).
+    """
+
+    name = "softplus"
+    label = "Softplus"
+
+    def _value(self, xp: Any, error: Array, alpha: Array) -> Array:
+        decay = xp.exp2(_size(xp, error) / -alpha)
+        return xp.maximum(error, 0.0) + xp.log1p(decay) * (alpha / LN2)
+
+    def _slope(self, xp: Any, error: Array, alpha: Array) -> Array:
+        decay = xp.exp2(_size(xp, error) / -alpha)
+        return _rising(xp, error, decay / (1.0 + decay))
+
+    def _evaluate(self, xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]:
+        decay = xp.exp2(_size(xp, error) / -alpha)
+        value = xp.maximum(error, 0.0) + xp.log1p(decay) * (alpha / LN2)
+        missing = decay / (1.0 + decay)
+        return value, _rising(xp, error, missing), (missing * (1.0 - missing)) * (LN2 / alpha)
+
+    def _tilt(self, xp: Any, error: Array, alpha: Array) -> Array:
+        return xp.tanh(error / alpha * (LN2 / 2.0))
+
+    def _inverse_slope(self, xp: Any, fraction: Array, alpha: Array) -> Array:
+        return alpha * xp.log2(fraction / (1.0 - fraction))
+
+    def _inverse_tilt(self, xp: Any, fraction: Array, alpha: Array) -> Array:
+        return alpha * xp.atanh(fraction) * (2.0 / LN2)
+
+
+class Algebraic(Kernel):
+    """g = (√(error² + 4α²) + error)/2, the integral of an algebraic sigmoid (Table 1 and Eq. 7).
+
+    Domain: every real error, alpha > 0. At error 0 the value is alpha and the slope ½, as for `Softplus`;
+    the tails approach max(0, error) only as α²/|error|. g(x) − g(−x) = x and g(x)·g(−x) = α². Needs no
+    transcendental function.
+
+    With half = |error|/2 and root h = √(half² + α²): value max(error, 0) + α²/(h + half), slope q below the
+    target and 1 − q above with q = α²/(2h(h + half)), curvature α²/(4h³).
+    """
+
+    name = "algebraic"
+    label = "Algebraic"
+
+    def _value(self, xp: Any, error: Array, alpha: Array) -> Array:
+        half, root = self._half_and_root(xp, error, alpha)
+        return xp.maximum(error, 0.0) + alpha / (root + half) * alpha
+
+    def _slope(self, xp: Any, error: Array, alpha: Array) -> Array:
+        half, root = self._half_and_root(xp, error, alpha)
+        return _rising(xp, error, alpha / (root + half) * (0.5 * alpha / root))
+
+    def _evaluate(self, xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]:
+        half, root = self._half_and_root(xp, error, alpha)
+        corner = alpha / (root + half)
+        flat = 0.5 * alpha / root
+        value = xp.maximum(error, 0.0) + corner * alpha
+        # multiplied from the left: no factor underflows before the product does
+        return value, _rising(xp, error, corner * flat), (2.0 / alpha) * flat * flat * flat
+
+    def _tilt(self, xp: Any, error: Array, alpha: Array) -> Array:
+        ratio = xp.clip(0.5 * error / alpha, -SQUARE_SAFE, SQUARE_SAFE)
+        return ratio / xp.sqrt(ratio * ratio + 1.0)
+
+    def _inverse_slope(self, xp: Any, fraction: Array, alpha: Array) -> Array:
+        return alpha * (2.0 * fraction - 1.0) / xp.sqrt(fraction * (1.0 - fraction))
+
+    def _inverse_tilt(self, xp: Any, fraction: Array, alpha: Array) -> Array:
+        return 2.0 * alpha * fraction / xp.sqrt((1.0 - fraction) * (1.0 + fraction))
+
+    @staticmethod
+    def _half_and_root(xp: Any, error: Array, alpha: Array) -> tuple[Array, Array]:
+        half = 0.5 * _size(xp, error)
+        return half, xp.hypot(half, alpha)
+
+
+class Quadratic(Kernel):
+    """g = max(0, error)², the Courant-Beltrami penalty (Eq. 3). Alpha is not used.
+
+    Domain: every real error. Slope 0 at the target: some error always remains, gradient/(2·sigma). The
+    slope grows without limit, so no gradient is too strong for it.
+    """
+
+    name = "quadratic"
+    label = "Courant-Beltrami"
+    saturates = False
+    has_width = False
+
+    def _value(self, xp: Any, error: Array, alpha: Array) -> Array:
+        positive = xp.maximum(error, 0.0)
+        return positive * positive
+
+    def _slope(self, xp: Any, error: Array, alpha: Array) -> Array:
+        return 2.0 * xp.maximum(error, 0.0)
+
+    def _evaluate(self, xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]:
+        positive = xp.maximum(error, 0.0)
+        return positive * positive, 2.0 * positive, 1.0 + xp.sign(error)
+
+    def _inverse_slope(self, xp: Any, fraction: Array, alpha: Array) -> Array:
+        return xp.where(fraction >= 0, 0.5 * fraction, math.nan)
+
+
+class Linear(Kernel):
+    """g = max(0, error), the limit of `Softplus` and `Algebraic` as alpha goes to 0 (Eq. 2).
+
+    Domain: every real error. At its kink the slope is taken as ½, the limit of theirs; every slope between
+    0 and 1 occurs there only, so the inverse slope is 0. Alpha is not used.
+    """
+
+    name = "linear"
+    label = "Linear"
+    has_width = False
+
+    def _value(self, xp: Any, error: Array, alpha: Array) -> Array:
+        return xp.maximum(error, 0.0)
+
+    def _slope(self, xp: Any, error: Array, alpha: Array) -> Array:
+        return 0.5 + 0.5 * xp.sign(error)
+
+    def _evaluate(self, xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]:
+        sign = xp.sign(error)
+        return xp.maximum(error, 0.0), 0.5 + 0.5 * sign, 0.0 * sign
+
+    def _inverse_slope(self, xp: Any, fraction: Array, alpha: Array) -> Array:
+        return xp.where((fraction >= 0) & (fraction <= 1), 0.0 * fraction, math.nan)
+
+
+class Huber(Kernel):
+    """The one-sided Huber function: error²/(2α) on [0, α], error − α/2 above, 0 below.
+
+    Domain: every real error, alpha > 0 (the width of the quadratic part). Between `Quadratic` near the
+    target, where its slope is 0 too, and `Linear` far above. ``value(error + alpha, 2 * alpha)`` is the
+    variant centred on the target, with slope ½ there.
+    """
+
+    name = "huber"
+    label = "Huber"
+
+    def _value(self, xp: Any, error: Array, alpha: Array) -> Array:
+        positive = xp.maximum(error, 0.0)
+        bent = xp.minimum(positive, alpha)
+        return bent / alpha * (positive - 0.5 * bent)
+
+    def _slope(self, xp: Any, error: Array, alpha: Array) -> Array:
+        return xp.minimum(xp.maximum(error, 0.0), alpha) / alpha
+
+    def _evaluate(self, xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]:
+        positive = xp.maximum(error, 0.0)
+        bent = xp.minimum(positive, alpha)
+        slope = bent / alpha
+        bending = xp.sign(positive) - xp.sign(xp.maximum(error - alpha, 0.0))
+        return slope * (positive - 0.5 * bent), slope, bending / alpha
+
+    def _inverse_slope(self, xp: Any, fraction: Array, alpha: Array) -> Array:
+        return xp.where((fraction >= 0) & (fraction <= 1), alpha * fraction, math.nan)
+
+
+def _size(xp: Any, error: Array) -> Array:
+    """Return |error| with derivative 0 at 0, so that automatic differentiation finds the slope ½ there."""
+    return np.abs(error) if xp is np else xp.maximum(error, -error)
+
+
+def _rising(xp: Any, error: Array, missing: Array) -> Array:
+    """Return the slope q below the target and 1 − q above it (q = `missing` ≤ ½), without a mask."""
+    return xp.maximum(xp.sign(error) - missing, missing)
+
+
+KERNELS: Final[dict[str, Kernel]] = {
+    kernel.name: kernel for kernel in (Softplus(), Algebraic(), Quadratic(), Linear(), Huber())
+}
+
+
+def find_kernel(call: str, kernel: str | Kernel) -> Kernel:
+    """Return the kernel called `kernel`, or raise ValueError with the valid names."""
+    if isinstance(kernel, Kernel):
+        return kernel
+    if not isinstance(kernel, str) or kernel not in KERNELS:
+        raise ValueError(
+            f"`{call}(kernel=...)` must be one of {', '.join(map(repr, KERNELS))}; got {kernel!r}."
+        )
+    return KERNELS[kernel]

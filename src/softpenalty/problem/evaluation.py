@@ -1,0 +1,300 @@
+"""The user's functions, called once per point, counted, checked and differentiated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .constraint import Floats, check_jac
+from .differences import stencils
+from .scipy_forms import Block
+
+__all__ = ["Evaluation"]
+
+REMEMBERED_POINTS = 4  # enough for a line search that goes back to an earlier trial
+
+# Mistakes in the user's program, never a simulation that failed at some point: always passed on.
+MISTAKES = (TypeError, NameError, AttributeError, ImportError, SyntaxError, MemoryError)
+
+
+@dataclass
+class _Point:
+    objective: float
+    values: Floats  # (k,)
+    gradient: Floats | None = None  # (n,)
+    jacobian: Any = None  # (k, n)
+
+
+class Evaluation:
+    """Objective and constraint values with their derivatives.
+
+    Parameters
+    ----------
+    call : str
+        The public function in whose name errors are raised.
+    fun : callable
+        ``fun(x, *args)`` returns the objective, with ``jac=True`` the pair (objective, gradient).
+    blocks : sequence of Block
+        The constraint functions.
+    jac : callable, bool, str or None
+        Gradient of the objective, or how to difference it ("2-point" for None).
+    hess : callable or None
+        ``hess(x, *args)``, second derivative of the objective.
+    args : tuple
+        More arguments of `fun`, `jac` and `hess`.
+    bounds : pair of arrays (n,) or None
+        Limits that differences do not cross.
+    forgiving : bool
+        Whether an exception raised by the user's functions counts as a failed point, with values NaN.
+    """
+
+    def __init__(
+        self,
+        call: str,
+        fun: Callable[..., Any],
+        blocks: Sequence[Block],
+        *,
+        jac: Any = None,
+        hess: Any = None,
+        args: tuple[Any, ...] = (),
+        bounds: tuple[Floats, Floats] | None = None,
+        forgiving: bool = False,
+    ) -> None:
+        if not callable(fun):
+            raise TypeError(f"`{call}(fun=...)` must be callable; got {fun!r}.")
+        if not isinstance(jac, (bool, np.bool_)):
+            check_jac(call, jac)
+        self.call = call
+        self.blocks = list(blocks)
+        self.args = args if isinstance(args, tuple) else (args,)
+        self.bounds = bounds
+        self.forgiving = forgiving
+        self.sizes: list[int] | None = None  #: how many values each block has, known after the first call
+        self.nfev = 0  #: points at which the functions were called, those of differences included
+        self.njev = 0  #: points at which derivatives were asked for
+        self.failures = 0  #: points at which a function raised an exception
+        self.last_failure: Exception | None = None
+        self._fun, self._jac, self._hess = fun, jac, hess
+        self._both = jac is True or (isinstance(jac, np.bool_) and bool(jac))
+        self._points: dict[bytes, _Point] = {}
+        self._n: int | None = None
+
+    def values(self, x: Floats) -> tuple[float, Floats]:
+        """Return the objective and the constraint values (k,) at x (n,)."""
+        point = self._at(x)
+        return point.objective, point.values
+
+    def derivatives(self, x: Floats) -> tuple[Floats, Any]:
+        """Return the gradient (n,) and the Jacobian (k, n), sparse where a block's is, at x."""
+        point = self._at(x)
+        if point.jacobian is None:
+            self.njev += 1
+            self._differentiate(x, point)
+        assert point.gradient is not None
+        return point.gradient, point.jacobian
+
+    def hessian(self, x: Floats, weights: Floats) -> Floats | None:
+        """Return the second derivative of objective + weights·values, or None where one is not given."""
+        if not self.has_hessian:
+            return None
+        total = _dense(self._hess(x.copy(), *self.args)).astype(float)
+        for block, part in zip(self.blocks, self._split(weights), strict=True):
+            if block.matrix is None and block.hess is not None and part.any():
+                total = total + _dense(block.hess(x.copy(), part.copy()))
+        return total
+
+    @property
+    def has_hessian(self) -> bool:
+        """Whether every nonlinear function comes with its second derivative."""
+        return callable(self._hess) and all(b.matrix is not None or b.hess is not None for b in self.blocks)
+
+    @property
+    def all_linear(self) -> bool:
+        """Whether every constraint is known to be linear."""
+        return all(block.matrix is not None for block in self.blocks)
+
+    def population(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return the objectives (S,) and values (k, S) at the columns of x (n, S), in one call each."""
+        objectives = np.asarray(self._fun(x, *self.args), dtype=float)
+        if objectives.shape != x.shape[1:]:
+            raise ValueError(
+                f"`{self.call}(fun=...)` with vectorized=True must return shape {x.shape[1:]} for x of shape "
+                f"{x.shape}; got {objectives.shape}."
+            )
+        self.nfev += x.shape[1]
+        parts = []
+        for block in self.blocks:
+            values = np.asarray(block.fun(x), dtype=float)
+            values = values[None] if values.ndim == 1 else values
+            if values.ndim != 2 or values.shape[1:] != x.shape[1:]:
+                raise ValueError(
+                    f"`{self.call}`: {block.name!r} must return shape (k, {x.shape[1]}) for x of shape "
+                    f"{x.shape} with vectorized=True; got {values.shape}."
+                )
+            parts.append(values)
+        self._check_sizes([len(part) for part in parts])
+        return objectives, np.concatenate([np.zeros((0, x.shape[1])), *parts])
+
+    def _at(self, x: Floats) -> _Point:
+        key = x.tobytes()
+        if key in self._points:
+            return self._points[key]
+        if self._n not in (None, x.size):
+            raise ValueError(f"`{self.call}`: x has {x.size} variables, but had {self._n} before.")
+        self._n = x.size
+        try:
+            objective, gradient = self._objective(x)
+            parts = [self._values_of(block, x) for block in self.blocks]
+        except Exception as failure:
+            self._forgive(failure)
+            objective, gradient = np.nan, None
+            parts = [np.full(size, np.nan) for size in self.sizes or ()]
+        else:
+            self._check_sizes([part.size for part in parts])
+        self.nfev += 1
+        point = _Point(objective, np.concatenate([np.zeros(0), *parts]), gradient)
+        while len(self._points) >= REMEMBERED_POINTS:
+            del self._points[next(iter(self._points))]
+        self._points[key] = point
+        return point
+
+    def _differentiate(self, x: Floats, point: _Point) -> None:
+        """Fill in gradient and Jacobian: those given, then all that are differenced, point by point."""
+        n = x.size
+        parts: list[Any] = [None] * len(self.blocks)
+        wanted: dict[str, list[int]] = {}  # scheme → blocks, −1 for the objective
+        try:
+            if point.gradient is None:
+                if callable(self._jac):
+                    point.gradient = self._checked_gradient(self._jac(x.copy(), *self.args), n)
+                else:
+                    wanted.setdefault(self._jac or "2-point", []).append(-1)
+            for i, block in enumerate(self.blocks):
+                if callable(block.jac):
+                    parts[i] = self._checked_jacobian(block.jac(x.copy()), i, n)
+                else:
+                    wanted.setdefault(block.jac or "2-point", []).append(i)
+            for scheme, functions in wanted.items():
+                for i, columns in zip(functions, self._difference(x, point, scheme, functions), strict=True):
+                    if i < 0:
+                        point.gradient = columns[0]
+                    else:
+                        parts[i] = columns
+        except Exception as failure:
+            self._forgive(failure)
+            point.gradient = np.full(n, np.nan)
+            parts = [np.full((size, n), np.nan) for size in self.sizes or ()]
+        point.jacobian = _stack(parts, n)
+
+    def _difference(self, x: Floats, point: _Point, scheme: str, functions: list[int]) -> list[Floats]:
+        """Return the Jacobians (k_i, n) of some of the functions; each point is evaluated once for all."""
+
+        def stacked(at: Floats) -> Floats:
+            self.nfev += 1
+            return np.concatenate(
+                [
+                    np.atleast_1d(self._call(at)) if i < 0 else self._values_of(self.blocks[i], at)
+                    for i in functions
+                ]
+            )
+
+        split = self._split(point.values)
+        here = np.concatenate([[point.objective] if i < 0 else split[i] for i in functions])
+        lower, upper = self.bounds or (np.full(x.size, -np.inf), np.full(x.size, np.inf))
+        jacobian = np.zeros((here.size, x.size))
+        for stencil in stencils(x, scheme, lower, upper):
+            jacobian[:, stencil.column] = stencil.combine(here, [stacked(at) for at in stencil.points])
+        lengths = [1 if i < 0 else split[i].size for i in functions]
+        return np.split(jacobian, np.cumsum(lengths)[:-1])
+
+    def _objective(self, x: Floats) -> tuple[float, Floats | None]:
+        if not self._both:
+            return float(self._call(x)), None
+        try:
+            objective, gradient = self._fun(x.copy(), *self.args)
+        except (TypeError, ValueError) as mistake:
+            raise _WrongShapeError(
+                f"`{self.call}(jac=True)`: `fun` must return the objective and its gradient: {mistake}."
+            ) from mistake
+        return float(self._number(objective)), self._checked_gradient(gradient, x.size)
+
+    def _call(self, x: Floats) -> Any:
+        """Return the objective alone, complex for complex x."""
+        result = self._fun(x.copy(), *self.args)
+        return self._number(result[0] if self._both else result)
+
+    def _number(self, objective: Any) -> Any:
+        array = np.asarray(objective)
+        if array.size != 1 or array.dtype.kind not in "fiubc":
+            raise _WrongShapeError(
+                f"`{self.call}(fun=...)` must return one number; got {objective!r} of shape {array.shape}."
+            )
+        return array.reshape(())[()]
+
+    def _values_of(self, block: Block, x: Floats) -> Floats:
+        values = np.atleast_1d(np.asarray(block.fun(x.copy())))
+        if values.ndim != 1 or values.dtype.kind not in "fiubc":
+            raise _WrongShapeError(
+                f"`{self.call}`: {block.name!r} must return a number or an array with one axis; "
+                f"got shape {values.shape} of {values.dtype}."
+            )
+        return values if values.dtype.kind == "c" and x.dtype.kind == "c" else values.astype(float)
+
+    def _checked_gradient(self, gradient: Any, n: int) -> Floats:
+        array = np.asarray(gradient, dtype=float).ravel()
+        if array.size != n:
+            raise _WrongShapeError(
+                f"`{self.call}(jac=...)` must return {n} derivatives; got shape {np.shape(gradient)}."
+            )
+        return array
+
+    def _checked_jacobian(self, jacobian: Any, index: int, n: int) -> Any:
+        assert self.sizes is not None
+        name, size = self.blocks[index].name, self.sizes[index]
+        if not hasattr(jacobian, "tocsr"):
+            jacobian = np.asarray(jacobian, dtype=float)
+            if jacobian.shape != (size, n) and jacobian.size == size * n and 1 in (size, n):
+                jacobian = jacobian.reshape(size, n)
+        if jacobian.shape != (size, n):
+            raise _WrongShapeError(
+                f"`{self.call}`: the jac of {name!r} must have shape ({size}, {n}); got {jacobian.shape}."
+            )
+        return jacobian
+
+    def _check_sizes(self, sizes: list[int]) -> None:
+        if self.sizes is None:
+            self.sizes = sizes
+        for block, before, now in zip(self.blocks, self.sizes, sizes, strict=True):
+            if before != now:
+                raise _WrongShapeError(
+                    f"`{self.call}`: {block.name!r} returned {now} values, but {before} before."
+                )
+
+    def _split(self, values: Floats) -> list[Floats]:
+        return np.split(values, np.cumsum(self.sizes or [0])[:-1]) if self.blocks else []
+
+    def _forgive(self, failure: Exception) -> None:
+        """Count the failure of a point, or pass it on."""
+        if not self.forgiving or isinstance(failure, (*MISTAKES, _WrongShapeError)):
+            raise failure
+        self.failures += 1
+        self.last_failure = failure
+
+
+class _WrongShapeError(ValueError):
+    """A function returned something of the wrong shape: a mistake, not a failed simulation."""
+
+
+def _dense(matrix: Any) -> Floats:
+    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=float)
+
+
+def _stack(parts: list[Any], n: int) -> Any:
+    if any(hasattr(part, "tocsr") for part in parts):
+        from scipy.sparse import vstack
+
+        return vstack(parts, format="csr")
+    return np.concatenate([np.zeros((0, n)), *parts])

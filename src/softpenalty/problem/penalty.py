@@ -1,0 +1,292 @@
+"""`penalize`: objective and constraints as one function that any optimizer can minimize."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..formulas.combinations import Combination, find_combination
+from ..formulas.kernels import Kernel, find_kernel
+from .canonical import Rows, stack_rows
+from .constraint import Floats, check_alpha, check_sigma, numbers
+from .evaluation import Evaluation
+from .scipy_forms import read_bounds, read_constraints
+
+__all__ = ["Penalty", "penalize"]
+
+
+def penalize(
+    fun: Callable[..., Any],
+    constraints: Any = (),
+    *,
+    bounds: Any = None,
+    kernel: str | Kernel = "softplus",
+    combination: str | Combination = "sum",
+    sigma: ArrayLike | None = None,
+    alpha: ArrayLike | None = None,
+    add_quadratic: float = 0.0,
+    jac: Any = None,
+    args: tuple[Any, ...] = (),
+    vectorized: bool = False,
+) -> Penalty:
+    """Return objective + penalty as an object that any optimizer can call.
+
+    Parameters
+    ----------
+    fun : callable
+        The objective, ``fun(x, *args)``.
+    constraints : constraint or sequence of constraints
+        `softpenalty.Constraint`, SciPy's `LinearConstraint`, `NonlinearConstraint` and dicts, mixed freely.
+    bounds : scipy.optimize.Bounds or sequence of (low, high), optional
+        Penalized like every other constraint. Differences of `fun` and of the constraints do not cross them.
+    kernel : {"softplus", "algebraic", "quadratic", "linear", "huber"}
+    combination : {"sum", "norm"}
+    sigma, alpha : float
+        Weight (units objective/error) and corner width (units of the error) of the constraints that have
+        none of their own. `softpenalty.recommend` finds both from a gradient and a wanted error.
+    add_quadratic : float
+        Weight of a Courant-Beltrami penalty added to the smooth one, Σ violation²: it keeps its hold where
+        constraints meet at acute angles or where sigma turns out too small.
+    jac : callable, True, {"2-point", "3-point", "cs"} or None
+        Gradient of the objective; True where `fun` returns (objective, gradient). Missing derivatives of the
+        objective and of the constraints are differenced; the penalty never is, since its slope is known.
+    args : tuple
+        More arguments of `fun` and `jac`.
+    vectorized : bool
+        Whether `fun` and the constraints take whole populations x of shape (n, S) and return (S,) and
+        (k, S). Then ``p(x)`` does so too.
+
+    Returns
+    -------
+    Penalty
+
+    Examples
+    --------
+    >>> from scipy.optimize import minimize
+    >>> from softpenalty import Constraint, penalize
+    >>> area = Constraint(lambda x: x[0] * x[1], ">", 25.0)
+    >>> p = penalize(lambda x: x[0] + x[1], area, sigma=0.4, alpha=0.1)
+    >>> result = minimize(p, [9.0, 9.0], jac=p.gradient)
+    >>> result.x.round(3)
+    array([5., 5.])
+    """
+    read_bounds("penalize", bounds)  # complain now; the number of variables is known at the first point
+    return Penalty(
+        Evaluation(
+            "penalize",
+            fun,
+            read_constraints("penalize", constraints),
+            jac=jac,
+            args=args,
+        ),
+        kernel=find_kernel("penalize", kernel),
+        combination=find_combination("penalize", combination),
+        sigma=None if sigma is None else check_sigma("penalize", sigma),
+        alpha=None if alpha is None else check_alpha("penalize", alpha),
+        add_quadratic=float(check_sigma("penalize", add_quadratic, "add_quadratic")),
+        bounds=bounds,
+        vectorized=vectorized,
+    )
+
+
+class Penalty:
+    """Objective + penalty, made by `penalize`.
+
+    All arrays over constraints have one entry a row: a two-sided constraint has two, and the bounds follow
+    the constraints. `labels` says which row is which. Value and gradient at one point call the user's
+    functions once.
+    """
+
+    def __init__(
+        self,
+        evaluation: Evaluation,
+        *,
+        kernel: Kernel,
+        combination: Combination,
+        sigma: Floats | None,
+        alpha: Floats | None,
+        add_quadratic: float = 0.0,
+        bounds: Any = None,
+        vectorized: bool = False,
+    ) -> None:
+        self.evaluation = evaluation
+        self.kernel = kernel
+        self.combination = combination
+        self.sigma: Any = sigma  #: weight of every row, after the first evaluation
+        self.alpha: Any = alpha  #: corner width of every row, likewise
+        self.shift: Any = None  #: what is added to every row's multiplier, see `replace`
+        self.add_quadratic = add_quadratic
+        self.vectorized = vectorized
+        self._bounds = bounds
+        self._rows: Rows | None = None
+
+    def __call__(self, x: ArrayLike) -> Any:
+        """Return objective + penalty at x (n,): a float; (S,) for x (n, S) where vectorized."""
+        objective, errors = self._measure(x)
+        return objective + self._combine(errors)[0]
+
+    def gradient(self, x: ArrayLike) -> Floats:
+        """Return ∇objective + Jᵀ·multipliers at x, (n,)."""
+        return self.value_and_gradient(x)[1]
+
+    def value_and_gradient(self, x: ArrayLike) -> tuple[float, Floats]:
+        """Return objective + penalty and its gradient at x."""
+        point = self._point(x)
+        if point.ndim == 2:
+            raise ValueError(f"`Penalty.gradient(x)` takes one point (n,); got shape {point.shape}.")
+        objective, errors = self._measure(point)
+        gradient, jacobian = self.evaluation.derivatives(point)
+        k = jacobian.shape[0]
+        penalty, multipliers = self._combine(errors)
+        weights = self.rows.pull_back(multipliers, k + point.size)
+        return objective + penalty, gradient + jacobian.T @ weights[:k] + weights[k:]
+
+    def objective(self, x: ArrayLike) -> Any:
+        """Return the objective alone."""
+        return self._measure(x)[0]
+
+    def errors(self, x: ArrayLike) -> Floats:
+        """Return value − target of every row, signed."""
+        return self._measure(x)[1]
+
+    def violations(self, x: ArrayLike) -> Floats:
+        """Return how far every row is broken, ≥ 0."""
+        errors = self._measure(x)[1]
+        return self.rows.violations(errors)
+
+    def multipliers(self, x: ArrayLike) -> Floats:
+        """Return ∂penalty/∂error of every row: ≥ 0 for ``<``, ≤ 0 for ``>``."""
+        return self._combine(self._measure(x)[1])[1]
+
+    def penalty(self, x: ArrayLike) -> Any:
+        """Return the penalty alone."""
+        return self._combine(self._measure(x)[1])[0]
+
+    def report(self, x: ArrayLike) -> str:
+        """Return a table of all rows at x: error, violation and multiplier."""
+        point = self._point(x)
+        objective, errors = self._measure(point)
+        penalty, multipliers = self._combine(errors)
+        lines = [
+            f"objective {objective:.6g}, penalty {penalty:.6g}",
+            f"{'constraint':<28}{'error':>14}{'violation':>14}{'multiplier':>14}",
+        ]
+        for row in zip(self.labels, errors, self.rows.violations(errors), multipliers, strict=True):
+            lines.append("{:<28}{:>14.6g}{:>14.6g}{:>14.6g}".format(*row))
+        return "\n".join(lines)
+
+    def replace(self, *, sigma: ArrayLike | None = None, shift: ArrayLike | None = None) -> Penalty:
+        """Return the same penalty with other weights, sharing the evaluations made so far.
+
+        Parameters
+        ----------
+        sigma : float or array (m,), optional
+            Weight of each row.
+        shift : float or array (m,), optional
+            Added to the multiplier of each row at every error: with it, an equality's saturations are
+            sigma + shift above and sigma − shift below.
+        """
+        other = copy.copy(self)
+        if sigma is not None:
+            other.sigma = self._per_row("sigma", check_sigma("Penalty.replace", sigma))
+        if shift is not None:
+            other.shift = self._per_row("shift", numbers("Penalty.replace", "shift", shift))
+        return other
+
+    @property
+    def rows(self) -> Rows:
+        """The constraints as rows; known after the first evaluation."""
+        if self._rows is None:
+            raise ValueError(
+                "`Penalty.rows` is known after the first evaluation: call the penalty at some x first."
+            )
+        return self._rows
+
+    @property
+    def labels(self) -> list[str]:
+        """Name and comparison of every row."""
+        return self.rows.labels
+
+    def _point(self, x: ArrayLike) -> Floats:
+        point = np.asarray(x, dtype=float)
+        if point.ndim != 1 and not (self.vectorized and point.ndim == 2):
+            raise ValueError(
+                f"`Penalty(x)` takes one point (n,){' or a population (n, S)' if self.vectorized else ''}; "
+                f"got shape {point.shape}."
+            )
+        if np.isnan(point).any():
+            raise ValueError(f"`Penalty(x)` must not contain NaN; got {point!r}.")
+        return point
+
+    def _measure(self, x: ArrayLike) -> tuple[Any, Floats]:
+        """Return the objective and the errors of all rows at x."""
+        point = self._point(x)
+        if self._rows is None:
+            self.evaluation.bounds = read_bounds("penalize", self._bounds, len(point))
+        measure: Any = self.evaluation.population if point.ndim == 2 else self.evaluation.values
+        objective, values = measure(point)
+        if self._rows is None:
+            self._settle()
+        return objective, self.rows.errors(np.concatenate([values, point]))
+
+    def _settle(self) -> None:
+        """Stack the rows, now that the number of values is known, and give each its sigma and alpha."""
+        rows = stack_rows(
+            "penalize", self.evaluation.blocks, self.evaluation.sizes or [], self.evaluation.bounds
+        )
+        self._rows = rows
+        self.sigma = self._or_own("sigma", self.sigma, rows.sigma)
+        self.alpha = self._or_own("alpha", self.alpha if self.kernel.has_width else 1.0, rows.alpha)
+
+    def _or_own(self, argument: str, common: Any, own: Floats) -> Floats:
+        """Return the constraints' own parameters, and the common one where they have none."""
+        missing = np.isnan(own)
+        if common is None and missing.any():
+            label = self.labels[int(np.flatnonzero(missing)[0])]
+            raise ValueError(
+                f"`penalize({argument}=...)` is missing: {label!r} has no {argument} of its own. "
+                "`softpenalty.recommend(gradient, tolerance)` computes sigma and alpha."
+            )
+        return own if common is None else np.where(missing, self._per_row(argument, common), own)
+
+    def _per_row(self, argument: str, value: Any) -> Floats:
+        m = len(self.rows)
+        try:
+            return np.broadcast_to(np.asarray(value, dtype=float), (m,))
+        except ValueError:
+            raise ValueError(
+                f"`penalize({argument}=...)` must be one number or one for each of the {m} rows; "
+                f"got shape {np.shape(value)}."
+            ) from None
+
+    def _terms(self, errors: Floats) -> tuple[Floats, Floats]:
+        """Return sigma·g and sigma·∂g/∂error of every row."""
+        rows, kernel = self.rows, self.kernel
+        sigma, alpha, sign = (
+            a if errors.ndim == 1 else a[:, None] for a in (self.sigma, self.alpha, rows.sign)
+        )
+        residuals = sign * errors
+        values, slopes, _ = kernel.evaluate(residuals, alpha)
+        if rows.equality.any():
+            equal = rows.equality
+            values[equal] += kernel.value(-residuals[equal], alpha[equal])
+            slopes[equal] = kernel.tilt(residuals[equal], alpha[equal])
+        return sigma * values, sigma * sign * slopes
+
+    def _combine(self, errors: Floats) -> tuple[Any, Floats]:
+        """Return the penalty and the multipliers of all rows."""
+        terms, slopes = self._terms(errors)
+        penalty = self.combination.value(terms)
+        multipliers: Floats = self.combination.multipliers(terms, slopes)
+        if self.add_quadratic:
+            broken = self.rows.signed_violations(errors)
+            penalty = penalty + self.add_quadratic * (broken * broken).sum(axis=0)
+            multipliers = multipliers + 2.0 * self.add_quadratic * broken
+        if self.shift is not None:
+            penalty = penalty + self.shift @ errors
+            multipliers = (multipliers.T + self.shift).T
+        return (float(penalty) if errors.ndim == 1 else penalty), multipliers

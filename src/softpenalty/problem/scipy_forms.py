@@ -1,0 +1,177 @@
+"""Every form in which constraints and bounds may be given, turned into one: a list of blocks.
+
+A block is one function of the user's with a lower and an upper limit on each of its values. The conversion
+happens once, at the border; everything inside works on blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .constraint import Constraint, Floats, check_jac, numbers
+
+__all__ = ["Block", "read_bounds", "read_constraints"]
+
+
+@dataclass(frozen=True)
+class Block:
+    """lower ≤ fun(x) ≤ upper, for the k values that `fun` returns."""
+
+    name: str
+    fun: Callable[..., Any]
+    lower: Floats  #: () or (k,), −inf where free
+    upper: Floats  #: () or (k,), +inf where free; equal to lower for equalities
+    jac: Callable[..., Any] | str | None = None
+    hess: Callable[..., Any] | None = None
+    matrix: Any = None  #: (k, n) where fun(x) = matrix @ x, dense or sparse
+    sigma: ArrayLike | None = None
+    alpha: ArrayLike | None = None
+
+
+def read_constraints(call: str, constraints: Any) -> list[Block]:
+    """Return the blocks of one constraint or a sequence of them.
+
+    Accepted are `softpenalty.Constraint`, SciPy's `LinearConstraint`, `NonlinearConstraint` and `Bounds`,
+    and the dicts ``{"type": "eq" | "ineq", "fun": ..., "jac": ..., "args": ...}``, in any mixture.
+    """
+    if constraints is None:
+        return []
+    single = isinstance(constraints, (Constraint, Mapping)) or hasattr(constraints, "lb")
+    if not single and not isinstance(constraints, Iterable):
+        raise TypeError(
+            f"`{call}(constraints=...)` must be a constraint or a sequence of them; got {constraints!r}."
+        )
+    listed = [constraints] if single else list(constraints)
+    blocks = [_read(call, constraint, f"constraint {i}") for i, constraint in enumerate(listed)]
+    names = [block.name for block in blocks]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"`{call}(constraints=...)` must have different names; got {name!r} twice.")
+    return blocks
+
+
+def read_bounds(call: str, bounds: Any, n: int | None = None) -> tuple[Floats, Floats] | None:
+    """Return lower and upper limits of the variables, (n,) where n is given, or None without bounds.
+
+    `bounds` is SciPy's `Bounds` or a sequence of (low, high) pairs with None for no limit.
+    """
+    if bounds is None:
+        return None
+    if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
+        lower, upper = numbers(call, "bounds", bounds.lb), numbers(call, "bounds", bounds.ub)
+    else:
+        try:
+            pairs = [
+                (-np.inf if low is None else low, np.inf if high is None else high) for low, high in bounds
+            ]
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"`{call}(bounds=...)` must be scipy.optimize.Bounds or a sequence of (low, high); "
+                f"got {bounds!r}."
+            ) from None
+        lower, upper = (numbers(call, "bounds", [pair[side] for pair in pairs]) for side in (0, 1))
+    if n is not None:
+        try:
+            lower, upper = np.broadcast_to(lower, n).copy(), np.broadcast_to(upper, n).copy()
+        except ValueError:
+            raise ValueError(
+                f"`{call}(bounds=...)` must fit the {n} variables; "
+                f"got limits of shapes {lower.shape} and {upper.shape}."
+            ) from None
+    _check_order(call, "bounds", lower, upper)
+    return lower, upper
+
+
+def _read(call: str, constraint: Any, name: str) -> Block:
+    if isinstance(constraint, Constraint):
+        target = numbers("Constraint", "target", constraint.target)
+        free = np.full_like(target, np.inf)
+        return Block(
+            name=constraint.name or name,
+            fun=constraint.fun,
+            lower=-free if constraint.operator == "<" else target,
+            upper=free if constraint.operator == ">" else target,
+            jac=constraint.jac,
+            hess=constraint.hess,
+            sigma=constraint.sigma,
+            alpha=constraint.alpha,
+        )
+    if isinstance(constraint, Mapping):
+        return _read_dict(call, constraint, name)
+    if hasattr(constraint, "lb") and hasattr(constraint, "ub"):
+        lower, upper = (
+            numbers(call, "constraints", constraint.lb),
+            numbers(call, "constraints", constraint.ub),
+        )
+        _check_order(call, "constraints", lower, upper)
+        if hasattr(constraint, "A"):
+            return _read_linear(call, constraint.A, lower, upper, name)
+        if hasattr(constraint, "fun"):
+            jac, hess = constraint.jac, constraint.hess
+            check_jac(call, jac)
+            return Block(name, constraint.fun, lower, upper, jac, hess if callable(hess) else None)
+        return Block(name, _identity, lower, upper, _identity_jac)
+    raise TypeError(
+        f"`{call}(constraints=...)` takes softpenalty.Constraint, SciPy's LinearConstraint, "
+        f"NonlinearConstraint or Bounds, or a dict; got {constraint!r}."
+    )
+
+
+def _read_dict(call: str, constraint: Mapping[str, Any], name: str) -> Block:
+    kind, fun = constraint.get("type"), constraint.get("fun")
+    if not isinstance(kind, str) or kind.lower() not in ("eq", "ineq"):
+        raise ValueError(f"`{call}(constraints=...)`: a dict's 'type' must be 'eq' or 'ineq'; got {kind!r}.")
+    if not callable(fun):
+        raise TypeError(f"`{call}(constraints=...)`: a dict's 'fun' must be callable; got {fun!r}.")
+    jac = constraint.get("jac")
+    check_jac(call, jac)
+    args = constraint.get("args", ())
+    args = tuple(args) if isinstance(args, Sequence) and not isinstance(args, str) else (args,)
+    zero = np.zeros(())
+    return Block(
+        name=name,
+        fun=_with_args(fun, args),
+        lower=zero,
+        upper=zero if kind.lower() == "eq" else np.array(np.inf),
+        jac=_with_args(jac, args) if callable(jac) else jac,
+    )
+
+
+def _read_linear(call: str, matrix: Any, lower: Floats, upper: Floats, name: str) -> Block:
+    if not hasattr(matrix, "tocsr"):
+        try:
+            matrix = np.atleast_2d(np.asarray(matrix, dtype=float))
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"`{call}(constraints=...)`: LinearConstraint.A must be numbers; got {matrix!r}."
+            ) from None
+        if np.isnan(matrix).any():
+            raise ValueError(
+                f"`{call}(constraints=...)`: LinearConstraint.A must not contain NaN; got {matrix!r}."
+            )
+    return Block(name, matrix.__matmul__, lower, upper, lambda x: matrix, matrix=matrix)
+
+
+def _with_args(fun: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any]:
+    return (lambda x: fun(x, *args)) if args else fun
+
+
+def _identity(x: Floats) -> Floats:
+    return x
+
+
+def _identity_jac(x: Floats) -> Floats:
+    return np.eye(x.size)
+
+
+def _check_order(call: str, argument: str, lower: Floats, upper: Floats) -> None:
+    if (lower > upper).any() or (lower == np.inf).any() or (upper == -np.inf).any():
+        raise ValueError(
+            f"`{call}({argument}=...)` must have every lower limit at or below its upper limit; "
+            f"got {lower.tolist()} and {upper.tolist()}."
+        )
