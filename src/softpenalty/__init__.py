@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .problem.constraint import Constraint as Constraint
     from .problem.penalty import Penalty as Penalty
     from .problem.penalty import penalize as penalize
+    from .problem.shared import shared as shared
 
 _HOMES = {
     "COMBINATIONS": "formulas.combinations",
@@ -36,6 +37,7 @@ _HOMES = {
     "Constraint": "problem.constraint",
     "Penalty": "problem.penalty",
     "penalize": "problem.penalty",
+    "shared": "problem.shared",
 }
 
 __all__ = ["__version__", *_HOMES]

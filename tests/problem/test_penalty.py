@@ -224,7 +224,7 @@ def test_differential_evolution_with_whole_populations():
         [(-3, 3), (-3, 3)],
         vectorized=True,
         updating="deferred",
-        rng=3,
+        seed=3,
         polish=False,
         tol=1e-10,
         maxiter=400,
