@@ -1,7 +1,8 @@
 """One penalized problem, four optimizers that know nothing of constraints.
 
 The cheapest can: least surface, with a rim that costs extra, for a volume of at least 330 cm³ and a height
-of at most 7 cm. BFGS uses the exact gradient; Nelder-Mead, differential evolution and CMA-ES only compare values.
+of at most 7 cm. BFGS uses the exact gradient; Nelder-Mead, differential evolution and CMA-ES only compare
+values.
 """
 
 from __future__ import annotations
