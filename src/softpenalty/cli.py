@@ -1,0 +1,224 @@
+"""The command `softpenalty`: run the paper's study, show it, check it, export it.
+
+Bad input ends with one line on stderr and exit code 2, an interrupted run with 130, a study that does not
+reproduce the paper (``softpenalty study check``) with 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from softpenalty import __version__
+
+if TYPE_CHECKING:
+    from softpenalty.study.run import Progress
+
+BAD_INPUT, INTERRUPTED, NOT_REPRODUCED = 2, 130, 1
+PLAIN_PROGRESS_SECONDS = 5.0
+
+STEPS = {
+    "run": "compute the trials that are missing on file",
+    "report": "write tables, figures and report.html from the file",
+    "check": "compare with the paper; exit code 0 only if it is reproduced",
+    "export": "write the trials as CSV and Parquet",
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_INPUT, f"{self.prog}: error: {message}\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    asked = _parser().parse_args(arguments)
+    import sqlite3
+
+    from softpenalty.study import StudyError
+
+    try:
+        return _study(asked)
+    except StudyError as error:
+        message = str(error)
+    except sqlite3.Error as error:
+        message = f"{asked.out}: the records file cannot be used: {error}."
+    except OSError as error:
+        message = f"{error.filename or asked.out}: {error.strerror or error}."
+    except KeyboardInterrupt:
+        print(
+            f"\nStopped. What is finished is safe in {asked.out}; the same command goes on from there.",
+            file=sys.stderr,
+        )
+        return INTERRUPTED
+    print(f"softpenalty: error: {' '.join(message.split())}", file=sys.stderr)
+    return BAD_INPUT
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="softpenalty", description="Optimization with smooth penalty functions.")
+    parser.add_argument("--version", action="version", version=f"softpenalty {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="study")
+    study = commands.add_parser(
+        "study",
+        help="reproduce the paper's experiments",
+        description="Reproduce the paper's experiments and figures. Without a step: run, then report.",
+        epilog="A run that was stopped goes on where it was; more --samples add only the missing trials.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    steps = "; ".join(f"{name}: {text}" for name, text in STEPS.items())
+    study.add_argument("step", nargs="?", choices=STEPS, metavar="|".join(STEPS), help=steps)
+    study.add_argument(
+        "--out", type=Path, default=Path("study-output"), help="folder of everything (default: %(default)s)"
+    )
+    run = study.add_argument_group("run")
+    run.add_argument("--samples", type=int, default=500, help="problems per cell (default: %(default)s)")
+    run.add_argument("--experiments", nargs="+", metavar="NAME", help="only these experiments (default: all)")
+    run.add_argument("--dimensions", nargs="+", metavar="N", help="only these dimensions (default: all)")
+    run.add_argument(
+        "--configurations", nargs="+", metavar="NAME", help="only these configurations (default: all)"
+    )
+    run.add_argument("--seed", type=int, default=2021, help="seed of the study (default: %(default)s)")
+    run.add_argument("--engine", choices=("numba", "scipy"), help="default: numba if it is installed")
+    run.add_argument(
+        "--problems",
+        choices=("published", "corrected"),
+        default="published",
+        help="keep infeasible problems as the author did, or draw them again (default: %(default)s)",
+    )
+    run.add_argument("--workers", type=int, metavar="COUNT", help="default: as many as there are cores")
+    run.add_argument("--scheduler", metavar="tcp://HOST:PORT", help="compute on this Dask cluster instead")
+    export = study.add_argument_group("export")
+    export.add_argument("--format", choices=("csv", "parquet"), help="default: both")
+    return parser
+
+
+def _study(asked: argparse.Namespace) -> int:
+    if asked.step in (None, "run"):
+        _run(asked)
+    if asked.step in (None, "report"):
+        from softpenalty.study.report import write_report
+
+        print(f"Report: {write_report(asked.out)}")
+    if asked.step == "check":
+        return _check(asked.out)
+    if asked.step == "export":
+        _export(asked.out, asked.format)
+    return 0
+
+
+def _run(asked: argparse.Namespace) -> None:
+    from softpenalty.study.run import run
+
+    began = time.perf_counter()
+    with _progress() as (show, note):
+        added = run(
+            asked.out,
+            samples=asked.samples,
+            experiments=_names(asked.experiments),
+            dimensions=_numbers("dimensions", _names(asked.dimensions)),
+            configurations=_names(asked.configurations),
+            seed=asked.seed,
+            problems=asked.problems,
+            engine=asked.engine,
+            workers=asked.workers,
+            scheduler=asked.scheduler,
+            progress=show,
+            note=note,
+        )
+    print(f"{added} trials added in {time.perf_counter() - began:.0f} s: {asked.out / 'records.sqlite'}")
+
+
+def _check(out: Path) -> int:
+    from softpenalty.study.records import RECORDS_NAME, Records
+    from softpenalty.study.tables import check
+
+    with Records(out / RECORDS_NAME) as records:
+        result = check(records)
+    for line in result.lines:
+        print(line)
+    return 0 if result.passed else NOT_REPRODUCED
+
+
+def _export(out: Path, only: str | None) -> None:
+    from softpenalty.study.records import RECORDS_NAME, Records, export_csv, export_parquet
+
+    with Records(out / RECORDS_NAME) as records:
+        for name, export in (("csv", export_csv), ("parquet", export_parquet)):
+            if only in (None, name):
+                print(export(records, out / f"records.{name}"))
+
+
+def _names(texts: Sequence[str] | None) -> list[str] | None:
+    """Names given apart or with commas."""
+    if texts is None:
+        return None
+    return [name.strip().lower() for text in texts for name in text.split(",") if name.strip()]
+
+
+def _numbers(option: str, texts: Sequence[str] | None) -> list[int] | None:
+    from softpenalty.study import StudyError
+
+    try:
+        return None if texts is None else [int(text) for text in texts]
+    except ValueError:
+        raise StudyError(f"--{option} must be whole numbers; got {' '.join(texts or ())}.") from None
+
+
+@contextmanager
+def _progress() -> Iterator[tuple[Callable[[Progress], None], Callable[[str], None]]]:
+    """Functions that show progress and notes on stderr: a bar on a terminal, else a line now and then."""
+    if sys.stderr.isatty():
+        try:
+            from rich import progress as rich_progress
+            from rich.console import Console
+        except ImportError:
+            pass
+        else:
+            console = Console(stderr=True)
+            with rich_progress.Progress(
+                rich_progress.TextColumn("trials"),
+                rich_progress.BarColumn(),
+                rich_progress.TextColumn("{task.fields[text]}"),
+                rich_progress.TimeElapsedColumn(),
+                rich_progress.TextColumn("left"),
+                rich_progress.TimeRemainingColumn(),
+                console=console,
+            ) as bar:
+                task = bar.add_task("", total=1.0, text="starting")
+                began = time.perf_counter()
+
+                def show(progress: Progress) -> None:
+                    if progress.done:
+                        text = _rate(progress, began)
+                        bar.update(task, completed=progress.fraction, text=text)
+
+                yield show, lambda text: console.print(text, markup=False, highlight=False)
+            return
+    began = last = time.perf_counter()
+
+    def show_plain(progress: Progress) -> None:
+        nonlocal last
+        now = time.perf_counter()
+        if progress.done and (now - last > PLAIN_PROGRESS_SECONDS or progress.done == progress.total):
+            last = now
+            left = (now - began) * (1.0 / progress.fraction - 1.0)
+            print(f"{_rate(progress, began)}, {left:.0f} s left", file=sys.stderr, flush=True)
+
+    yield show_plain, lambda text: print(text, file=sys.stderr)
+
+
+def _rate(progress: Progress, began: float) -> str:
+    rate = progress.done / (time.perf_counter() - began)
+    return f"{progress.done}/{progress.total} ({rate:.0f}/s)"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

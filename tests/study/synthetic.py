@@ -1,0 +1,90 @@
+"""Records that never ran: lognormal numbers around the published medians, for tests of what shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from softpenalty.study import published
+from softpenalty.study.experiments import ALPHAS, SIGMAS, STANDARD
+from softpenalty.study.records import RECORDS_NAME, Records, Trial
+
+KERNELS = {c.name: (c.kernel, c.combination, c.sigma, c.alpha) for c in STANDARD}
+ERROR_SPREAD, ITERATION_SPREAD = 0.5, 0.2  # of the logarithms; real errors spread by about 0.9
+BALANCE = {"balance norm": "algebraic norm", "balance sum": "algebraic sum"}
+
+Change = Callable[[str, str, int, str, str], float]
+Skip = Callable[[str, int, str], bool]
+
+
+def unchanged(experiment: str, kind: str, dimension: int, configuration: str, quantity: str) -> float:
+    return 1.0
+
+
+def nothing(experiment: str, dimension: int, configuration: str) -> bool:
+    return False
+
+
+def write_records(
+    folder: Path, samples: int = 500, *, change: Change = unchanged, skip: Skip = nothing
+) -> Path:
+    """Write ``records.sqlite`` into `folder`, and return the folder.
+
+    `change(experiment, kind, dimension, configuration, quantity)` is a factor on the median; `skip` leaves
+    out an (experiment, dimension, configuration).
+    """
+    with Records.create(
+        folder / RECORDS_NAME, seed=2021, problems="published", engine="numba", samples=samples
+    ) as records:
+        records.append(_trials(samples, change, skip), wall_seconds=1.0, cpu_seconds=2.0)
+    return folder
+
+
+def _trials(samples: int, change: Change, skip: Skip) -> Iterator[Trial]:
+    generator = np.random.default_rng(7)
+    shape = np.linspace(-1.0, 1.0, samples)  # symmetric, so the median is the one asked for
+    for experiment, kind, n, name, sigma, alpha, error, iterations in _cells():
+        if skip(experiment, n, name):
+            continue
+        kernel, combination, _, _ = KERNELS[BALANCE.get(name, name)]
+        noise = 3.0 * shape**3 * ERROR_SPREAD
+        distances = error * change(experiment, kind, n, name, "error") * np.exp(noise)
+        steps = iterations * change(experiment, kind, n, name, "iterations")
+        counts = np.maximum(1, np.round(steps * np.exp(ITERATION_SPREAD * shape))).astype(int)
+        status = np.where(generator.random(samples) < 0.5, "converged", "precision loss")
+        for i in range(samples):
+            feasible = int(not (kind == "planes" and n > 3 and i % 40 == 20))
+            yield Trial(
+                experiment, kind, n, i, 2021, name, kernel, combination, sigma, alpha, feasible,
+                float(distances[i]), int(counts[i]), int(counts[i]) * (2 * n + 1), str(status[i]),
+            )  # fmt: skip
+
+
+def _cells() -> Iterator[tuple[str, str, int, str, float, float, float, float]]:
+    for kind in published.KINDS:
+        for n in published.DIMENSIONS:
+            for name, (_, _, sigma, alpha) in KERNELS.items():
+                medians = [published.MEDIANS[kind, n, name, quantity] for quantity in published.QUANTITIES]
+                yield kind, kind, n, name, sigma, alpha, medians[0], medians[1]
+                if kind == "spheres":
+                    fewer = 0.4 if name == published.COURANT_BELTRAMI else 1.0
+                    yield "exact", kind, n, name, sigma, alpha, medians[0], fewer * medians[1]
+            for name, fixed in BALANCE.items():
+                error, iterations = (published.MEDIANS[kind, n, fixed, q] for q in published.QUANTITIES)
+                yield "balance", kind, n, name, 15.0, 0.01, 1e-3 * error, 0.5 * iterations
+    n = published.SWEEP_DIMENSION
+    for name, (_, _, usual, alpha) in KERNELS.items():
+        error, iterations = (published.MEDIANS["planes", n, name, q] for q in published.QUANTITIES)
+        for sigma in SIGMAS:
+            yield "sigma", "planes", n, name, sigma, alpha, error * _response(name, sigma, usual), iterations
+        for swept in ALPHAS if alpha else ():
+            factor = swept / alpha if swept > 5e-7 else 1e3
+            yield "alpha", "planes", n, name, usual, swept, error * factor, iterations
+
+
+def _response(name: str, sigma: float, usual: float) -> float:
+    if name == published.COURANT_BELTRAMI:
+        return usual / sigma if sigma < 5e5 else 1e3
+    return float(np.log2(sigma) / 4.0 if name.startswith("softplus") else np.sqrt(sigma / usual))

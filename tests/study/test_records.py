@@ -1,0 +1,149 @@
+"""The records file: what is written is read back, and nothing else is ever overwritten."""
+
+import csv
+import sqlite3
+import sys
+
+import numpy as np
+import pytest
+
+from softpenalty.study import StudyError
+from softpenalty.study.records import RECORDS_NAME, Records, Trial, export_csv, export_parquet
+
+SETTINGS = {"seed": 2021, "problems": "published", "engine": "numba", "samples": 3}
+
+
+def trial(problem=0, **changes):
+    row = Trial(
+        "planes", "planes", 2, problem, 2021, "algebraic sum", "algebraic", "sum",
+        15.0, 3e-5, 1, 0.1 + problem / 3.0, 18, 95, "converged",
+    )  # fmt: skip
+    return row._replace(**changes)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "out" / RECORDS_NAME
+
+
+@pytest.fixture
+def filled(path):
+    with Records.create(path, **SETTINGS) as records:
+        records.append([trial(i) for i in (2, 0, 1)], wall_seconds=1.5, cpu_seconds=2.5)
+        records.append([trial(0, configuration="courant-beltrami", alpha=0.0, distance=np.inf)])
+    return path
+
+
+def test_rows_come_back_in_one_order_and_to_the_last_bit(filled):
+    with Records(filled) as records:
+        assert len(records) == 4
+        columns = records.select(configuration="algebraic sum", alpha=3e-5, dimension=2)
+        assert columns["problem"].tolist() == [0, 1, 2]
+        assert columns["distance"].tolist() == [0.1, 0.1 + 1 / 3, 0.1 + 2 / 3]
+        assert columns["status"].tolist() == ["converged"] * 3
+        assert np.isinf(records.select(configuration="courant-beltrami")["distance"]).all()
+        assert all(column.size == 0 for column in records.select(experiment="none").values())
+
+
+def test_a_row_is_written_once(filled):
+    with Records.create(filled, **SETTINGS) as records:
+        assert records.append([trial(0, distance=9.0), trial(3)]) == 1
+        assert len(records) == 5
+        assert records.select(configuration="algebraic sum")["distance"][0] == 0.1
+
+
+def test_existing_lists_the_problems_of_each_group(filled):
+    with Records(filled) as records:
+        existing = records.existing()
+    assert existing["planes", "planes", 2, "algebraic sum", 15.0, 3e-5] == {0, 1, 2}
+    assert existing["planes", "planes", 2, "courant-beltrami", 15.0, 0.0] == {0}
+
+
+def test_meta_says_what_was_run_and_sums_the_time(filled):
+    with Records.create(filled, **(SETTINGS | {"samples": 2})) as records:
+        records.append([], wall_seconds=1.0, cpu_seconds=1.0)
+        meta = records.meta
+    assert (meta["seed"], meta["problems"], meta["engine"]) == ("2021", "published", "numba")
+    assert meta["samples"] == "3"  # the most that were asked for
+    assert float(meta["wall_seconds"]) == 2.5 and float(meta["cpu_seconds"]) == 3.5
+    assert {"created", "machine", "cores", "python", "numpy", "scipy", "numba", "schema"} <= meta.keys()
+
+
+@pytest.mark.parametrize("change", [{"seed": 1}, {"problems": "corrected"}, {"engine": "scipy"}])
+def test_a_file_of_other_settings_is_refused(filled, change):
+    before = filled.read_bytes()
+    with pytest.raises(StudyError, match=f"--{next(iter(change))}"):
+        Records.create(filled, **(SETTINGS | change))
+    assert filled.read_bytes() == before
+
+
+@pytest.mark.parametrize("opening", [Records, lambda path: Records.create(path, **SETTINGS)])
+def test_a_file_of_another_version_is_refused(filled, opening):
+    connection = sqlite3.connect(filled)
+    connection.execute("UPDATE meta SET value = '99' WHERE key = 'schema'")
+    connection.commit()
+    connection.close()
+    with pytest.raises(StudyError, match="schema version 99"):
+        opening(filled)
+
+
+@pytest.mark.parametrize("opening", [Records, lambda path: Records.create(path, **SETTINGS)])
+def test_a_file_of_another_program_is_refused_and_kept(path, opening):
+    path.parent.mkdir()
+    path.write_text("my thesis, the only copy")
+    with pytest.raises(StudyError, match="not a records file"):
+        opening(path)
+    assert path.read_text() == "my thesis, the only copy"
+
+
+def test_a_second_writer_is_refused_and_readers_are_not(filled):
+    with Records.create(filled, **SETTINGS):
+        with pytest.raises(StudyError, match="Another process"):
+            Records.create(filled, **SETTINGS)
+        with Records(filled) as reader:
+            assert len(reader) == 4
+    Records.create(filled, **SETTINGS).close()
+
+
+def test_a_failed_append_leaves_nothing(filled):
+    with Records.create(filled, **SETTINGS) as records:
+        with pytest.raises(sqlite3.IntegrityError):
+            records.append([trial(7), trial(8, distance=None)])
+        assert len(records) == 4
+
+
+def test_missing_records_and_bad_folders_are_named(tmp_path):
+    with pytest.raises(StudyError, match="softpenalty study run"):
+        Records(tmp_path / RECORDS_NAME)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StudyError, match="Cannot write to the folder"):
+        Records.create(tmp_path / "file" / RECORDS_NAME, **SETTINGS)
+
+
+def test_csv_reads_back_to_the_last_bit(filled, tmp_path):
+    with Records(filled) as records:
+        export_csv(records, tmp_path / "new" / "trials.csv")
+        columns = records.select()
+    with (tmp_path / "new" / "trials.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["distance"]) for row in rows] == columns["distance"].tolist()
+    assert [row["configuration"] for row in rows] == columns["configuration"].tolist()
+    assert [entry.name for entry in (tmp_path / "new").iterdir()] == ["trials.csv"]
+
+
+def test_parquet_reads_back_to_the_last_bit(filled, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    with Records(filled) as records:
+        export_parquet(records, tmp_path / "trials.parquet")
+        columns, meta = records.select(), records.meta
+    table = parquet.read_table(tmp_path / "trials.parquet")
+    for name, column in columns.items():
+        assert table[name].to_pylist() == column.tolist()
+    assert table.schema.metadata[b"seed"].decode() == meta["seed"]
+
+
+def test_parquet_without_pyarrow_names_the_extra(filled, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with Records(filled) as records, pytest.raises(StudyError, match=r"softpenalty\[study\]"):
+        export_parquet(records, tmp_path / "trials.parquet")
+    assert not (tmp_path / "trials.parquet").exists()
