@@ -13,26 +13,28 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Array", "Formula", "apply", "check_positive", "namespace"]
+__all__ = ["Array", "Formula", "apply", "check_positive", "maximum", "minimum", "namespace"]
 
 Array = Any  #: a NumPy, PyTorch or JAX array, or a float
 Formula = Callable[..., Any]
+NUMPY = (np.ndarray, np.generic, float, int, list, tuple)  # what NumPy takes, alone or beside other arrays
 
 BLOCK = 8192  # elements; the temporaries of a formula (64 KiB each) stay in the second-level cache
 
 # glibc hands freed memory at the top of the heap back to the kernel, and faults it in again for the next
-# temporary, unless a larger piece was freed before. Freeing one (never touched) piece makes evaluation in
-# blocks up to three times faster; elsewhere it does nothing.
-np.empty(2**20)
+# temporary, unless a larger piece was freed before. Freeing one (never touched) piece, the largest it takes
+# notice of, makes evaluation in blocks up to three times faster; elsewhere it does nothing.
+np.empty(2**22 - 2**12)
 
 
 def namespace(*arrays: Array) -> Any:
     """Return the module that holds the array functions for `arrays` (NumPy for floats and lists)."""
-    if all(isinstance(array, (np.ndarray, np.generic, float, int, list, tuple)) for array in arrays):
+    others = [array for array in arrays if not isinstance(array, NUMPY)]
+    if not others:
         return np
     from array_api_compat import array_namespace
 
-    return array_namespace(*(array for array in arrays if hasattr(array, "dtype")))
+    return array_namespace(*others)
 
 
 def check_positive(call: str, argument: str, number: Array) -> None:
@@ -40,7 +42,7 @@ def check_positive(call: str, argument: str, number: Array) -> None:
 
     Values that do not exist yet, as those traced by `jax.jit`, are let through.
     """
-    if isinstance(number, (float, int, np.generic, np.ndarray, list, tuple)):
+    if isinstance(number, NUMPY):
         positive = 0 < number < np.inf if isinstance(number, (float, int)) else _all_positive(number)
         if not positive:
             raise ValueError(f"`{call}({argument}=...)` must be positive and finite; got {number!r}.")
@@ -49,6 +51,20 @@ def check_positive(call: str, argument: str, number: Array) -> None:
 def _all_positive(number: Array) -> bool:
     array = np.asarray(number, dtype=float)
     return bool(np.all((array > 0) & (array < np.inf)))
+
+
+def maximum(xp: Any, array: Array, limit: Array) -> Array:
+    """Return the larger of both; at a tie automatic differentiation gives each half."""
+    return xp.maximum(array, limit if xp is np else _full(xp, array, limit))
+
+
+def minimum(xp: Any, array: Array, limit: Array) -> Array:
+    """Return the smaller of both."""
+    return xp.minimum(array, limit if xp is np else _full(xp, array, limit))
+
+
+def _full(xp: Any, array: Array, limit: Array) -> Array:
+    return xp.full_like(array, limit) if isinstance(limit, float) else limit  # PyTorch takes no floats here
 
 
 def apply(formula: Formula, error: Array, *parameters: Array) -> Any:
@@ -63,23 +79,26 @@ def apply(formula: Formula, error: Array, *parameters: Array) -> Any:
     *parameters : float or array
         Brought to the floating-point type of `error`.
     """
+    if type(error) is np.ndarray and error.dtype.kind == "f" and {float}.issuperset(map(type, parameters)):
+        return _apply_numpy(formula, error, parameters)  # the usual case, with the least ado
     if isinstance(error, (float, int)) and all(isinstance(p, (float, int)) for p in parameters):
         with np.errstate(over="ignore"):
             result = formula(np, np.float64(error), *parameters)
         return tuple(map(float, result)) if isinstance(result, tuple) else float(result)
     xp = namespace(error, *parameters)
     if xp is np:
-        return _apply_numpy(formula, error, parameters)
+        error = np.asarray(error)
+        if error.dtype.kind != "f":
+            error = error.astype(float)
+        return _apply_numpy(formula, error, tuple(_like(np, parameter, error) for parameter in parameters))
+    if isinstance(error, NUMPY):
+        error = xp.asarray(error, dtype=next(p.dtype for p in parameters if not isinstance(p, NUMPY)))
     if not xp.isdtype(error.dtype, "real floating"):
         error = xp.astype(error, xp.asarray(0.0).dtype)
     return formula(xp, error, *(_like(xp, parameter, error) for parameter in parameters))
 
 
 def _apply_numpy(formula: Formula, error: Array, parameters: tuple[Array, ...]) -> Any:
-    error = np.asarray(error)
-    if error.dtype.kind != "f":
-        error = error.astype(float)
-    parameters = tuple(_like(np, parameter, error) for parameter in parameters)
     with np.errstate(over="ignore"):  # a ratio error/alpha beyond the largest number is rightly infinite
         if error.size > BLOCK and error.flags.c_contiguous and all(isinstance(p, float) for p in parameters):
             return _in_blocks(formula, error, parameters)
@@ -93,9 +112,9 @@ def _like(xp: Any, parameter: Array, error: Array) -> Array:
     if xp is np:
         array = np.asarray(parameter, dtype=error.dtype)
         return float(array) if array.ndim == 0 else array
-    if hasattr(parameter, "dtype") and not isinstance(parameter, (np.ndarray, np.generic)):
-        return xp.astype(parameter, error.dtype)
-    return xp.asarray(parameter, dtype=error.dtype)
+    if isinstance(parameter, NUMPY):
+        return xp.asarray(parameter, dtype=error.dtype)
+    return xp.astype(parameter, error.dtype)
 
 
 def _in_blocks(formula: Formula, error: Any, parameters: tuple[float, ...]) -> Any:

@@ -6,6 +6,7 @@ axis, where there is one, holds independent points.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Final
 
@@ -102,20 +103,19 @@ class Norm(Combination):
     def balance(self, multipliers: Array, alpha: Array = 1.0) -> Array:
         xp = namespace(multipliers)
         size = abs(multipliers)
-        return 2.0 * xp.sqrt(size * xp.sum(size * alpha, axis=0) / alpha)
+        return 2.0 * xp.sqrt(size) * xp.sqrt(xp.sum(size * alpha, axis=0) / alpha)
 
     def strength(self, multipliers: Array) -> Array:
-        xp = namespace(multipliers)
-        return xp.sqrt(xp.sum(multipliers * multipliers, axis=0))
+        return self.value(abs(multipliers))
 
 
 def _by_largest(terms: Array) -> tuple[Array, Array]:
-    """Return the largest term and every term divided by it (by 1 where all are 0)."""
+    """Return the largest term and every term divided by it (by 1 where it is 0 or infinite)."""
     xp = namespace(terms)
     if terms.shape[0] == 0:
         return xp.sum(terms, axis=0), terms
     largest = xp.max(terms, axis=0)
-    return largest, terms / (largest + (largest == 0.0))
+    return largest, terms / xp.where((largest > 0.0) & (largest < math.inf), largest, 1.0)
 
 
 COMBINATIONS: Final[dict[str, Combination]] = {

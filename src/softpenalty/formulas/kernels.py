@@ -16,12 +16,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from .arrays import Array, Formula, apply, check_positive
+from .arrays import Array, Formula, apply, check_positive, maximum, minimum
 
 __all__ = ["KERNELS", "Algebraic", "Huber", "Kernel", "Linear", "Quadratic", "Softplus", "find_kernel"]
 
 LN2 = math.log(2.0)
-SQUARE_SAFE = 2.0**30  # above it √(1 + w²) rounds to w; its square is finite in float32 too
+UNIT = 2.0**-30  # `Algebraic` measures in alpha/UNIT: 1 is far out, and squares overflow where it is all over
 
 
 class Kernel(ABC):
@@ -108,10 +108,11 @@ class Softplus(Kernel):
 
     Domain: every real error, alpha > 0. At error 0 the value is alpha and the slope ½; both tails approach
     max(0, error) exponentially fast. g(x) − g(−x) = x. Rounder at the corner than `Algebraic` with the same
-    alpha, and much closer to the positive part away from it.
+    alpha, and much closer to the positive part away from it. What 2^(−|error|/α) adds vanishes with it at the
+    least float (|error| = 1074·α in float64, 149·α in float32).
 
     With e = 2^(−|error|/α) and q = e/(1+e): value max(error, 0) + (α/ln 2)·log1p(e), slope q below the
-    target and 1 − q above, curvature (ln 2/α)·q·(1 − q).
+    target and 1 − q above, curvature (ln 2/α)·q/(1 + e).
     """
 
     name = "softplus"
@@ -119,7 +120,7 @@ class Softplus(Kernel):
 
     def _value(self, xp: Any, error: Array, alpha: Array) -> Array:
         decay = xp.exp2(_size(xp, error) / -alpha)
-        return xp.maximum(error, 0.0) + xp.log1p(decay) * (alpha / LN2)
+        return maximum(xp, error, 0.0) + xp.log1p(decay) * (alpha / LN2)
 
     def _slope(self, xp: Any, error: Array, alpha: Array) -> Array:
         decay = xp.exp2(_size(xp, error) / -alpha)
@@ -127,9 +128,10 @@ class Softplus(Kernel):
 
     def _evaluate(self, xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]:
         decay = xp.exp2(_size(xp, error) / -alpha)
-        value = xp.maximum(error, 0.0) + xp.log1p(decay) * (alpha / LN2)
-        missing = decay / (1.0 + decay)
-        return value, _rising(xp, error, missing), (missing * (1.0 - missing)) * (LN2 / alpha)
+        value = maximum(xp, error, 0.0) + xp.log1p(decay) * (alpha / LN2)
+        whole = 1.0 + decay
+        missing = decay / whole
+        return value, _rising(xp, error, missing), missing / whole * (LN2 / alpha)
 
     def _tilt(self, xp: Any, error: Array, alpha: Array) -> Array:
         return xp.tanh(error / alpha * (LN2 / 2.0))
@@ -146,33 +148,31 @@ class Algebraic(Kernel):
 
     Domain: every real error, alpha > 0. At error 0 the value is alpha and the slope ½, as for `Softplus`;
     the tails approach max(0, error) only as α²/|error|. g(x) − g(−x) = x and g(x)·g(−x) = α². Needs no
-    transcendental function.
+    transcendental function. Alpha may lie between 2^±96 in float32, 2^±990 in float64.
 
-    With half = |error|/2 and root h = √(half² + α²): value max(error, 0) + α²/(h + half), slope q below the
-    target and 1 − q above with q = α²/(2h(h + half)), curvature α²/(4h³).
+    With w = |error|/2α and r = √(w² + 1): value max(error, 0) + α/(r + w), slope q below the target and
+    1 − q above with q = 1/(2(r² + rw)), curvature 1/(4αr³).
     """
 
     name = "algebraic"
     label = "Algebraic"
 
     def _value(self, xp: Any, error: Array, alpha: Array) -> Array:
-        half, root = self._half_and_root(xp, error, alpha)
-        return xp.maximum(error, 0.0) + alpha / (root + half) * alpha
+        reach, _, root = self._triangle(xp, error, alpha)
+        return maximum(xp, error, 0.0) + (UNIT * alpha) / (root + reach)
 
     def _slope(self, xp: Any, error: Array, alpha: Array) -> Array:
-        half, root = self._half_and_root(xp, error, alpha)
-        return _rising(xp, error, alpha / (root + half) * (0.5 * alpha / root))
+        reach, square, root = self._triangle(xp, error, alpha)
+        return _rising(xp, error, 0.5 * UNIT**2 / (square + root * reach))
 
     def _evaluate(self, xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]:
-        half, root = self._half_and_root(xp, error, alpha)
-        corner = alpha / (root + half)
-        flat = 0.5 * alpha / root
-        value = xp.maximum(error, 0.0) + corner * alpha
-        # multiplied from the left: no factor underflows before the product does
-        return value, _rising(xp, error, corner * flat), (2.0 / alpha) * flat * flat * flat
+        reach, square, root = self._triangle(xp, error, alpha)
+        value = maximum(xp, error, 0.0) + (UNIT * alpha) / (root + reach)
+        slope = _rising(xp, error, 0.5 * UNIT**2 / (square + root * reach))
+        return value, slope, (0.25 / alpha) * (UNIT / root) * (UNIT**2 / square)
 
     def _tilt(self, xp: Any, error: Array, alpha: Array) -> Array:
-        ratio = xp.clip(0.5 * error / alpha, -SQUARE_SAFE, SQUARE_SAFE)
+        ratio = xp.clip(error / (2.0 * alpha), -1.0 / UNIT, 1.0 / UNIT)  # beyond, the tilt is ±1
         return ratio / xp.sqrt(ratio * ratio + 1.0)
 
     def _inverse_slope(self, xp: Any, fraction: Array, alpha: Array) -> Array:
@@ -182,9 +182,11 @@ class Algebraic(Kernel):
         return 2.0 * alpha * fraction / xp.sqrt((1.0 - fraction) * (1.0 + fraction))
 
     @staticmethod
-    def _half_and_root(xp: Any, error: Array, alpha: Array) -> tuple[Array, Array]:
-        half = 0.5 * _size(xp, error)
-        return half, xp.hypot(half, alpha)
+    def _triangle(xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]:
+        """Return w, r² and r, times UNIT or its square. Where r² overflows, r is w and q is 0."""
+        reach = _size(xp, error) / (2.0 / UNIT * alpha)
+        square = reach * reach + UNIT**2
+        return reach, square, xp.maximum(xp.sqrt(minimum(xp, square, 1.0)), reach)
 
 
 class Quadratic(Kernel):
@@ -200,14 +202,14 @@ class Quadratic(Kernel):
     has_width = False
 
     def _value(self, xp: Any, error: Array, alpha: Array) -> Array:
-        positive = xp.maximum(error, 0.0)
+        positive = maximum(xp, error, 0.0)
         return positive * positive
 
     def _slope(self, xp: Any, error: Array, alpha: Array) -> Array:
-        return 2.0 * xp.maximum(error, 0.0)
+        return 2.0 * maximum(xp, error, 0.0)
 
     def _evaluate(self, xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]:
-        positive = xp.maximum(error, 0.0)
+        positive = maximum(xp, error, 0.0)
         return positive * positive, 2.0 * positive, 1.0 + xp.sign(error)
 
     def _inverse_slope(self, xp: Any, fraction: Array, alpha: Array) -> Array:
@@ -226,14 +228,14 @@ class Linear(Kernel):
     has_width = False
 
     def _value(self, xp: Any, error: Array, alpha: Array) -> Array:
-        return xp.maximum(error, 0.0)
+        return maximum(xp, error, 0.0)
 
     def _slope(self, xp: Any, error: Array, alpha: Array) -> Array:
         return 0.5 + 0.5 * xp.sign(error)
 
     def _evaluate(self, xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]:
         sign = xp.sign(error)
-        return xp.maximum(error, 0.0), 0.5 + 0.5 * sign, 0.0 * sign
+        return maximum(xp, error, 0.0), 0.5 + 0.5 * sign, 0.0 * sign
 
     def _inverse_slope(self, xp: Any, fraction: Array, alpha: Array) -> Array:
         return xp.where((fraction >= 0) & (fraction <= 1), 0.0 * fraction, math.nan)
@@ -251,18 +253,18 @@ class Huber(Kernel):
     label = "Huber"
 
     def _value(self, xp: Any, error: Array, alpha: Array) -> Array:
-        positive = xp.maximum(error, 0.0)
-        bent = xp.minimum(positive, alpha)
+        positive = maximum(xp, error, 0.0)
+        bent = minimum(xp, positive, alpha)
         return bent / alpha * (positive - 0.5 * bent)
 
     def _slope(self, xp: Any, error: Array, alpha: Array) -> Array:
-        return xp.minimum(xp.maximum(error, 0.0), alpha) / alpha
+        return minimum(xp, maximum(xp, error, 0.0), alpha) / alpha
 
     def _evaluate(self, xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]:
-        positive = xp.maximum(error, 0.0)
-        bent = xp.minimum(positive, alpha)
+        positive = maximum(xp, error, 0.0)
+        bent = minimum(xp, positive, alpha)
         slope = bent / alpha
-        bending = xp.sign(positive) - xp.sign(xp.maximum(error - alpha, 0.0))
+        bending = xp.sign(positive) - xp.sign(maximum(xp, error - alpha, 0.0))
         return slope * (positive - 0.5 * bent), slope, bending / alpha
 
     def _inverse_slope(self, xp: Any, fraction: Array, alpha: Array) -> Array:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .arrays import Array, apply
+from .arrays import Array, apply, maximum
 from .kernels import Kernel, find_kernel
 
 __all__ = ["OPERATORS", "find_operator", "penalty_function", "penalty_slope", "saturations", "violation"]
@@ -127,7 +127,7 @@ def violation(error: Array, operator: str) -> Array:
 
 
 _VIOLATIONS: dict[str, Any] = {
-    "<": lambda xp, error: xp.maximum(error, 0.0),
+    "<": lambda xp, error: maximum(xp, error, 0.0),
     "=": lambda xp, error: xp.abs(error),
-    ">": lambda xp, error: xp.maximum(-error, 0.0),
+    ">": lambda xp, error: maximum(xp, -error, 0.0),
 }

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import Array, apply, check_positive, namespace
+from .arrays import Array, apply, check_positive, maximum, namespace
 from .kernels import Kernel, find_kernel
 from .operators import find_operator
 
@@ -122,7 +122,7 @@ def recommend(
         unit = predicted_error(strongest, sigma, 1.0, operator, g)
         xp = namespace(unit)
         # At factor 1 no alpha leaves any error: alpha as large as the tolerance is the natural choice.
-        alpha = tolerance / (max(unit, 1.0) if isinstance(unit, float) else xp.maximum(unit, 1.0))
+        alpha = tolerance / (max(unit, 1.0) if isinstance(unit, float) else maximum(xp, unit, 1.0))
     else:
         sigma, alpha = strongest / (2.0 * tolerance), tolerance
     return Recommendation(sigma, alpha, predicted_error(strongest, sigma, alpha, operator, g))
