@@ -32,8 +32,8 @@ def draw_corner(axes: plt.Axes) -> None:
     axes.text(0.45, 5.2, "feasible", color="#00664b", fontsize=9)
     for kernel, combination in (("quadratic", "sum"), ("algebraic", "sum"), ("algebraic", "norm")):
         p = penalize(
-            lambda x: 0.2 * x.sum(), constraints, kernel=kernel, combination=combination, sigma=1.0, alpha=0.1,
-            jac=lambda x: np.full(2, 0.2),
+            lambda x: 0.2 * x.sum(), constraints, jac=lambda x: np.full(2, 0.2),
+            kernel=kernel, combination=combination, sigma=1.0, alpha=0.1,
         )  # fmt: skip
         path = [np.array([-9.0, -8.0])]
         minimize(
