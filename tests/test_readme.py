@@ -16,11 +16,11 @@ def test_block_runs(code: str) -> None:
     exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
 
 
-def test_first_block_is_short_and_finds_the_square(capsys: pytest.CaptureFixture[str]) -> None:
+def test_first_block_is_short_and_finds_the_fence(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(BLOCKS[0].strip().splitlines()) <= 10
     exec(compile(BLOCKS[0], "README.md", "exec"), {"__name__": "readme"})
     sides = [float(word) for word in capsys.readouterr().out.split("]")[0].strip("[ ").split()]
-    assert sides == pytest.approx([5.0, 5.0], abs=1e-3)
+    assert sides == pytest.approx([6.25, 4.0], abs=1e-6)
 
 
 def test_both_commands_are_named() -> None:

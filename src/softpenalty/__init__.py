@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .problem.penalty import Penalty as Penalty
     from .problem.penalty import penalize as penalize
     from .problem.shared import shared as shared
+    from .solve.minimize import minimize as minimize
 
 _HOMES = {
     "COMBINATIONS": "formulas.combinations",
@@ -38,6 +39,7 @@ _HOMES = {
     "Penalty": "problem.penalty",
     "penalize": "problem.penalty",
     "shared": "problem.shared",
+    "minimize": "solve.minimize",
 }
 
 __all__ = ["__version__", *_HOMES]

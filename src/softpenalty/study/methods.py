@@ -57,24 +57,31 @@ def solvers(problem: Problem, configuration: Configuration, engine: Engine) -> O
     from scipy.optimize import LinearConstraint, NonlinearConstraint
     from scipy.optimize import minimize as scipy_minimize
 
-    constraint: Any
-    if problem.kind == "planes":
-        constraint = LinearConstraint(problem.normals, -problem.lower, problem.upper)
+    from softpenalty.solve.minimize import minimize
+
+    constraints: list[Any]
+    if (
+        problem.kind == "planes"
+    ):  # one-sided, because the two sides of an infeasible problem contradict each other
+        constraints = [
+            LinearConstraint(problem.normals, -np.inf, problem.upper),
+            LinearConstraint(-problem.normals, -np.inf, problem.lower),
+        ]
     else:
-        constraint = NonlinearConstraint(
-            lambda x: [np.linalg.norm(x)],
-            -np.inf,
-            problem.radius,
-            jac=lambda x: (x / np.linalg.norm(x))[None],
-        )
-    asked = {"jac": lambda x: problem.objective, "constraints": constraint}
+        constraints = [
+            NonlinearConstraint(
+                lambda x: [np.linalg.norm(x)],
+                -np.inf,
+                problem.radius,
+                jac=lambda x: (x / np.linalg.norm(x))[None],
+            )
+        ]
+    asked: dict[str, Any] = {"jac": lambda x: problem.objective, "constraints": constraints}
     with np.errstate(all="ignore"):
         if configuration.name == "slsqp":
-            result = scipy_minimize(problem.objective.dot, problem.x0, method="SLSQP", **asked)
+            result: Any = scipy_minimize(problem.objective.dot, problem.x0, method="SLSQP", **asked)
         else:
-            import softpenalty
-
-            result = softpenalty.minimize(problem.objective.dot, problem.x0, **asked)
+            result = minimize(problem.objective.dot, problem.x0, **asked)
     return Outcome(result.x, result.nit, result.nfev, "converged" if result.success else "not converged")
 
 
@@ -84,16 +91,6 @@ METHODS: dict[str, Method] = {
     "balance": balance,
     "solvers": solvers,
 }
-
-
-def missing(configuration: Configuration) -> str:
-    """Why a configuration cannot run here; empty when it can."""
-    if configuration.name == "minimize":
-        import softpenalty
-
-        if not hasattr(softpenalty, "minimize"):
-            return "`softpenalty.minimize` does not exist in this version"
-    return ""
 
 
 def _penalty(configuration: Configuration) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ import numpy as np
 from softpenalty.study import StudyError
 from softpenalty.study.engine import Engine, default_engine, find_engine
 from softpenalty.study.experiments import STANDARD, Configuration, Experiment, choose
-from softpenalty.study.methods import METHODS, missing
+from softpenalty.study.methods import METHODS
 from softpenalty.study.problems import Problem, Vector, draw
 from softpenalty.study.records import RECORDS_NAME, Group, Records, Trial
 
@@ -197,10 +197,10 @@ def run(
         raise StudyError(f"--seed must not be negative; got {seed}.")
     if workers is not None and workers < 1:
         raise StudyError(f"--workers must be at least 1; got {workers}.")
-    chosen, notes = _available(choose(experiments, dimensions, configurations))
+    chosen = choose(experiments, dimensions, configurations)
+    advice = ""
     if engine is None:
         engine, advice = default_engine()
-        notes += [advice] if advice else []
     find_engine(engine)
     settings = Settings(seed, problems, engine)
     path = Path(out) / RECORDS_NAME
@@ -208,8 +208,8 @@ def run(
         _executor(settings, workers, scheduler) as executor,
         Records.create(path, seed=seed, problems=problems, engine=engine, samples=samples) as records,
     ):
-        for text in notes:  # only now: a call that is refused says nothing else
-            note(text)
+        if advice:  # only now: a call that is refused says nothing else
+            note(advice)
         chunks = plan(chosen, settings, samples, records.existing())
         total, cost = sum(c.trials for c in chunks), sum(c.cost for c in chunks)
         done, done_cost = 0, 0.0
@@ -220,19 +220,6 @@ def run(
             done_cost += chunk.cost
             progress(Progress(done, total, done_cost / cost))
     return total
-
-
-def _available(experiments: list[Experiment]) -> tuple[list[Experiment], list[str]]:
-    """The experiments without the configurations that cannot run here, and a note for each of those."""
-    kept, notes = [], []
-    for experiment in experiments:
-        reasons = {c: missing(c) for c in experiment.configurations}
-        for configuration, reason in reasons.items():
-            if reason:
-                notes.append(f"Skipped {configuration.name!r} of experiment {experiment.name!r}: {reason}.")
-        runnable = tuple(c for c, reason in reasons.items() if not reason)
-        kept.append(replace(experiment, configurations=runnable))
-    return kept, notes
 
 
 def _results(executor: Executor, chunks: list[Chunk]) -> Iterator[tuple[Chunk, ChunkResult, float]]:

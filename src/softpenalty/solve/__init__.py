@@ -1,0 +1,1 @@
+"""The solver: `minimize` and its ingredients, one choice a file."""

@@ -1,0 +1,202 @@
+"""The problem as the algorithms see it: free variables, canonical rows, each point evaluated once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "Array",
+    "EvaluationLike",
+    "Mask",
+    "Model",
+    "Point",
+    "RowsLike",
+    "all_finite",
+    "find_start",
+    "largest",
+]
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+START_TRIALS = 30  # perturbations tried when nothing is defined at the start
+START_RADIUS = 1e-5  # the first perturbation, relative to max(1, |x|); doubled each time
+ROUNDED = 1e-13  # share of a step that is rounding
+SUBPROBLEM_ACCURACY = 1e-10  # of one component of a step, relative to the largest
+SHORTEST_ROW = 1e-150  # a row whose gradient is shorter counts as having none
+
+
+class EvaluationLike(Protocol):
+    """What the algorithms ask of the layer below."""
+
+    def values(self, x: Array) -> tuple[float, Array]: ...
+    def derivatives(self, x: Array) -> tuple[Array, Any]: ...
+    def hessian(self, x: Array, weights: Array) -> Array | None: ...
+
+
+class RowsLike(Protocol):
+    """Canonical rows ``sign * (c[source] - target)``, to be ≤ 0 or, where ``equality``, = 0."""
+
+    @property
+    def source(self) -> NDArray[np.int64]: ...
+    @property
+    def sign(self) -> Array: ...
+    @property
+    def target(self) -> Array: ...
+    @property
+    def equality(self) -> Mask: ...
+
+
+def largest(vector: Array) -> float:
+    """Largest absolute entry, 0 for an empty vector."""
+    return float(np.maximum.reduce(np.absolute(vector))) if vector.size else 0.0
+
+
+def all_finite(array: Array) -> bool:
+    """Whether no entry is infinite or NaN, by the sum: five times as fast as looking at each."""
+    return math.isfinite(np.add.reduce(array, axis=None))
+
+
+@dataclass(slots=True)
+class Point:
+    """One evaluated point; derivatives are filled in once it is accepted.
+
+    Attributes
+    ----------
+    x : (n,) free variables
+    f : objective, nan where the objective or a row is not finite
+    r : (m,) row residuals, ≤ 0 (inequality) or = 0 (equality) when satisfied
+    g : (n,) gradient of the objective
+    A : (m, n) Jacobian of the rows
+    length : (m,) length of each row of A, 1 where it is zero
+    """
+
+    x: Array
+    f: float
+    r: Array
+    g: Array = field(default_factory=lambda: np.empty(0))
+    A: Array = field(default_factory=lambda: np.empty((0, 0)))
+    length: Array = field(default_factory=lambda: np.empty(0))
+
+
+class Model:
+    """The user's problem in its free variables.
+
+    Variables with equal bounds keep their value and never reach an algorithm.
+
+    Parameters
+    ----------
+    evaluation : EvaluationLike
+        The user's functions of all variables.
+    rows : RowsLike
+        Which of their values are compared with what.
+    lower, upper : (n_all,) bounds, which no point violates
+    x0 : (n_all,) start
+    """
+
+    def __init__(
+        self, evaluation: EvaluationLike, rows: RowsLike, lower: Array, upper: Array, x0: Array
+    ) -> None:
+        self._evaluation = evaluation
+        self._rows = rows
+        self._full = np.clip(x0, lower, upper)
+        self.free = np.flatnonzero(lower < upper)
+        self._all_free = self.free.size == x0.size
+        self.lower, self.upper, self.start = lower[self.free], upper[self.free], self._full[self.free]
+        self._bounded = bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
+        self.equality = rows.equality
+        self.target = rows.target
+        self.target_size = np.maximum(1.0, np.abs(rows.target))  # what violations are relative to
+        self.n, self.m = self.free.size, rows.equality.size
+        # max(r, floor·r) is |r| for an equality and max(r, 0) for an inequality.
+        self._floor = np.where(rows.equality, -1.0, 0.0)
+        self._sign = rows.sign
+        self._plain = bool((rows.sign == 1.0).all())
+        self._in_order = np.array_equal(rows.source, np.arange(self.m))
+
+    def expand(self, x: Array) -> Array:
+        """All variables (n_all,), the fixed ones included."""
+        if self._all_free:
+            return x
+        full = self._full.copy()
+        full[self.free] = x
+        return full
+
+    def at(self, x: Array) -> Point:
+        """Values at ``x`` (n,), which is inside the bounds."""
+        f, c = self._evaluation.values(self.expand(x))
+        if not self._in_order:
+            c = c[self._rows.source]
+        r = c[: self.m] - self.target
+        if not self._plain:
+            r *= self._sign
+        if not math.isfinite(f) or not all_finite(r):
+            f = np.nan
+        return Point(x, float(f), r)
+
+    def moved(self, x: Array, step: Array) -> Array:
+        """``x + step``, exactly at a bound where only rounding of the step keeps it off."""
+        new = x + step
+        if not self._bounded:
+            return new
+        # Off a bound, or back to it, by no more than the subproblem's own accuracy.
+        size = np.absolute(step)
+        at_bound = (x == self.lower) | (x == self.upper)
+        rounding = np.where(at_bound, SUBPROBLEM_ACCURACY * largest(size), ROUNDED * size)
+        new = np.where(new - self.lower <= rounding, self.lower, new)
+        snapped: Array = np.where(self.upper - new <= rounding, self.upper, new)
+        return snapped
+
+    def differentiate(self, point: Point) -> bool:
+        """Fill in the derivatives; False when one is not finite."""
+        g, J = self._evaluation.derivatives(self.expand(point.x))
+        A = J.toarray() if hasattr(J, "toarray") else J
+        if not self._in_order:
+            A = A[self._rows.source]
+        if not self._plain:
+            A = A * self._sign[:, None]
+        if not self._all_free:
+            g, A = g[self.free], A[:, self.free]
+        point.g, point.A = g, A
+        length = np.sqrt(np.vecdot(A, A))
+        point.length = np.where(length < SHORTEST_ROW, 1.0, length)
+        return all_finite(g) and all_finite(length)
+
+    def violations(self, r: Array) -> Array:
+        """How far each row is broken, (m,) ≥ 0."""
+        violations: Array = np.maximum(r, self._floor * r)
+        return violations
+
+    def hessian(self, point: Point, y: Array) -> Array | None:
+        """Exact Hessian (n, n) of the Lagrangian with row multipliers ``y``; None when not finite."""
+        values = self._evaluation.values(self.expand(point.x))[1]
+        weights = np.zeros(values.size)
+        np.add.at(weights, self._rows.source, self._sign * y)
+        H = self._evaluation.hessian(self.expand(point.x), weights)
+        if H is None or not np.isfinite(H).all():
+            return None
+        return H if self._all_free else H[np.ix_(self.free, self.free)]
+
+
+def find_start(evaluation: EvaluationLike, x0: Array, lower: Array, upper: Array) -> Array | None:
+    """A point near ``x0`` where all values and derivatives are finite, or None.
+
+    Without one, no step can be computed; many models are undefined exactly at their natural start (a
+    logarithm at 0) and fine beside it.
+    """
+    random = np.random.default_rng(0)
+    x = np.clip(x0, lower, upper)
+    for trial in range(START_TRIALS + 1):
+        f, c = evaluation.values(x)
+        if np.isfinite(f) and np.isfinite(c).all():
+            g, J = evaluation.derivatives(x)
+            if np.isfinite(g).all() and np.isfinite(J.data if hasattr(J, "toarray") else J).all():
+                return x
+        shift = START_RADIUS * 2.0**trial * np.maximum(1.0, np.abs(x0)) * random.uniform(-1.0, 1.0, x0.size)
+        x = np.clip(x0 + shift, lower, upper)
+    return None

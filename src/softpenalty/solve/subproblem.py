@@ -1,0 +1,156 @@
+"""The penalty QP of one iteration: a warm start first, a library second, the elastic path last.
+
+Where the linearized rows can be met, the penalty QP with a large enough weight has the same solution as
+the QP with hard rows, which is cheaper. So the hard one is tried first: from the last active set, then by
+PIQP. Only where it has no solution the rows become elastic with weight ``nu``, which is raised as long as
+that makes the linearized violation fall (steering).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import piqp
+
+from .active_set import ABOVE, BELOW, CORNER, QP, QPSolution, States, solve_from_guess
+from .path import solve_path
+from .point import Array, Mask
+
+__all__ = ["Step", "Subproblem"]
+
+LIBRARY_TOLERANCE = 1e-9  # asked of PIQP; the active set it finds is then solved exactly
+POLISH_SYSTEMS = 4  # linear systems for that
+LIBRARY_INFINITY = 1e19  # PIQP writes a warning beyond about this
+STEERING_GROWTH = 30.0  # factor on the weight where the linearized rows are not met
+STEERING_TRIALS = 6
+STEERING_FALL = 0.9  # a larger weight is kept when the linearized violation falls below this share
+LINEAR_TOLERANCE = 1e-9  # linearized violation that counts as none
+
+
+@dataclass(slots=True)
+class Step:
+    """A subproblem's solution.
+
+    Attributes
+    ----------
+    d : (n,) step
+    y : (m,) multipliers of the unit rows
+    z : (n,) multipliers of the bounds, ≥ 0 at an upper and ≤ 0 at a lower one
+    corner : (m,) rows in whose corner the step ends
+    met : whether the linearized rows are met
+    """
+
+    d: Array
+    y: Array
+    z: Array
+    corner: Mask
+    met: bool
+
+
+class Subproblem:
+    """Solves the QPs of one problem one after another, each starting from the last active set.
+
+    Parameters
+    ----------
+    equality : (m,) which rows are equalities
+    n : number of variables
+    nu : weight of the elastic rows, in units of objective per length of a step
+    """
+
+    def __init__(self, equality: Mask, n: int, nu: float) -> None:
+        self.equality = equality
+        self.nu = nu
+        self.n, self.m = n, equality.size
+        self._states: States = np.zeros(self.m + n, dtype=np.int8)
+        self._states[: self.m][~equality] = BELOW
+        self._equal, self._unequal = np.flatnonzero(equality), np.flatnonzero(~equality)
+        self._floor = np.where(equality, -1.0, 0.0)
+        self._low = np.where(equality, -np.inf, 0.0)
+        self._high = np.full(self.m, np.inf)
+
+    def solve(self, g: Array, B: Array, a: Array, b: Array, lower: Array, upper: Array) -> Step | None:
+        """Step and multipliers; None when even the elastic problem breaks down numerically."""
+        low, high = np.concatenate([self._low, lower]), np.concatenate([self._high, upper])
+        qp = QP(g, B, a, b, low, high)
+        solution = solve_from_guess(qp, self._states) or self._library(qp)
+        if solution is not None:
+            self._states = solution.states
+            return self._step(solution, True)
+        return self._steered(qp)
+
+    def solve_elastic(self, qp: QP, nu: float) -> QPSolution | None:
+        """The QP with every multiplier of a row limited to ``nu``."""
+        low, high = qp.low.copy(), qp.high.copy()
+        high[: self.m] = nu
+        low[: self.m] = nu * self._floor
+        elastic = QP(qp.g, qp.B, qp.a, qp.b, low, high)
+        solution = solve_path(elastic)
+        if solution is None:
+            return None
+        return solve_from_guess(elastic, solution.states, POLISH_SYSTEMS) or solution
+
+    def _steered(self, qp: QP) -> Step | None:
+        """The elastic solution with the weight raised while that lowers the linearized violation."""
+
+        def violation(solution: QPSolution) -> float:
+            errors = qp.a @ solution.d + qp.b
+            return float(np.maximum(errors, self._floor * errors).sum())
+
+        solution = self.solve_elastic(qp, self.nu)
+        if solution is None:
+            return None
+        left = violation(solution)
+        enough = LINEAR_TOLERANCE * max(1.0, float(np.abs(qp.b).sum()))
+        for _ in range(STEERING_TRIALS):
+            if left <= enough:
+                break
+            harder = self.solve_elastic(qp, self.nu * STEERING_GROWTH)
+            if harder is None or violation(harder) > STEERING_FALL * left:
+                break
+            self.nu *= STEERING_GROWTH
+            solution, left = harder, violation(harder)
+        # The next hard QP starts from what is in its corner now or was meant to be.
+        self._states = solution.states.copy()
+        rows = self._states[: self.m]
+        rows[self.equality | (rows == ABOVE)] = CORNER
+        return self._step(solution, left <= enough)
+
+    def _step(self, solution: QPSolution, met: bool) -> Step:
+        return Step(solution.d, solution.y, solution.z, solution.states[: self.m] == CORNER, met)
+
+    def _library(self, qp: QP) -> QPSolution | None:
+        """The hard QP by PIQP, polished; None when it has no solution or PIQP does not reach it."""
+        equal, unequal, m = self._equal, self._unequal, self.m
+        solver = piqp.DenseSolver()
+        solver.settings.eps_abs = solver.settings.eps_rel = LIBRARY_TOLERANCE
+        solver.settings.eps_duality_gap_abs = solver.settings.eps_duality_gap_rel = LIBRARY_TOLERANCE
+        # A gradient of size one makes the absolute tolerances relative.
+        size = max(float(np.abs(qp.g).max()), np.finfo(float).tiny)
+        rows: dict[str, Array] = {}
+        if equal.size:
+            rows["A"], rows["b"] = np.asfortranarray(qp.a[equal]), -qp.b[equal]
+        if unequal.size:
+            rows["G"] = np.asfortranarray(qp.a[unequal])
+            rows["h_u"] = np.clip(-qp.b[unequal], -LIBRARY_INFINITY, LIBRARY_INFINITY)
+        bounds = {"x_l": qp.low[m:], "x_u": qp.high[m:]}
+        solver.setup(np.asfortranarray(qp.B / size), qp.g / size, **rows, **bounds)
+        if solver.solve() != piqp.PIQP_SOLVED:
+            return None
+        result = solver.result
+        y, states = np.zeros(m), np.zeros(m + self.n, dtype=np.int8)
+        y[equal] = result.y
+        if unequal.size:
+            binding = result.z_u > result.s_u
+            y[unequal[binding]] = result.z_u[binding]
+            states[unequal[~binding]] = BELOW
+        at_lower = np.isfinite(qp.low[m:]) & (result.z_bl > result.s_bl)
+        at_upper = np.isfinite(qp.high[m:]) & (result.z_bu > result.s_bu)
+        states[m:][at_lower] = BELOW
+        states[m:][at_upper] = ABOVE
+        exact = solve_from_guess(qp, states, POLISH_SYSTEMS)
+        if exact is not None:
+            return exact
+        d = np.clip(result.x, qp.low[m:], qp.high[m:])
+        z = np.where(at_upper, result.z_bu, 0.0) - np.where(at_lower, result.z_bl, 0.0)
+        return QPSolution(d, y * size, z * size, states) if np.isfinite(d).all() else None

@@ -1,0 +1,41 @@
+"""The merit functions: slope at the corner, exactness."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from softpenalty.formulas.kernels import KERNELS
+from softpenalty.solve.merit import ALPHA, BalancedMerit, ExactMerit
+
+EQUALITY = np.array([False, True])
+
+
+@pytest.mark.parametrize("equal", [False, True])
+def test_slope_at_error_zero_is_the_multiplier(equal):
+    y = np.array([3.0])
+    merit = BalancedMerit(y, np.array([20.0]), np.array([equal]))
+    h = 1e-6
+    slope = (merit.penalty(np.array([h])) - merit.penalty(np.array([-h]))) / (2.0 * h)
+    assert slope == pytest.approx(3.0, rel=1e-8)
+
+
+def test_inequality_is_the_algebraic_kernel_with_sigma_twice_the_multiplier():
+    errors = np.linspace(-2.0, 2.0, 9)
+    merit = BalancedMerit(np.array([1.5]), np.zeros(1), np.array([False]))
+    values = np.array([merit.penalty(np.array([e])) for e in errors])
+    np.testing.assert_allclose(values, 3.0 * KERNELS["algebraic"].value(errors, ALPHA), atol=1e-12)
+
+
+def test_exact_merit_weighs_violations():
+    merit = ExactMerit(np.array([2.0, 3.0]), EQUALITY)
+    assert merit.penalty(np.array([0.5, -1.0])) == pytest.approx(1.0 + 3.0)
+    assert merit.penalty(np.array([-0.5, 0.0])) == 0.0
+
+
+def test_balanced_merit_is_smooth_and_convex():
+    merit = BalancedMerit(np.array([1.0, -2.0]), np.array([3.0, 9.0]), EQUALITY)
+    line = np.linspace(-1.0, 1.0, 201)
+    for row in (0, 1):
+        values = np.array([merit.penalty(np.eye(2)[row] * e) for e in line])
+        assert (np.diff(values, 2) >= -1e-13).all()
