@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 BAD_INPUT, INTERRUPTED, NOT_REPRODUCED = 2, 130, 1
 PLAIN_PROGRESS_SECONDS = 5.0
+OPTIONAL = ("matplotlib", "pyarrow", "distributed", "numba")  # what the extra `study` brings
 
 STEPS = {
     "run": "compute the trials that are missing on file",
@@ -48,6 +49,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _study(asked)
     except StudyError as error:
         message = str(error)
+    except ModuleNotFoundError as error:
+        if error.name not in OPTIONAL:
+            raise
+        message = f"{error.name} is missing; install it with `pip install 'softpenalty[study]'`."
     except sqlite3.Error as error:
         message = f"{asked.out}: the records file cannot be used: {error}."
     except OSError as error:
@@ -101,11 +106,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _study(asked: argparse.Namespace) -> int:
+    if asked.step in (None, "report"):
+        from softpenalty.study.report import write_report  # first: complain before a run, not after it
     if asked.step in (None, "run"):
         _run(asked)
     if asked.step in (None, "report"):
-        from softpenalty.study.report import write_report
-
         print(f"Report: {write_report(asked.out)}")
     if asked.step == "check":
         return _check(asked.out)

@@ -117,3 +117,15 @@ def test_help_and_version_are_quick():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "--scheduler" in done.stdout and "2021" in done.stdout
+
+
+def test_a_missing_library_is_named_before_the_run(tmp_path):
+    code = (
+        "import sys; sys.modules['matplotlib'] = None; "  # its import then fails as if it were not installed
+        "from softpenalty.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    asked = ["study", "--samples", "1", "--out", str(tmp_path / "out")]
+    done = subprocess.run([sys.executable, "-c", code, *asked], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("softpenalty: error: matplotlib is missing")
+    assert not (tmp_path / "out").exists()
