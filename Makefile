@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache
 
-.PHONY: help test test-fast lint types format study bench-kernels backends pictures clean
+.PHONY: help test test-fast test-floor lint types format study bench-kernels backends pictures clean
 
 help:           ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 18
@@ -21,6 +21,12 @@ test: lint types  ## lint, check types, run every test
 
 test-fast: $(VENV)/installed  ## the tests that take seconds
 	$(BIN)/pytest -n 2 -m 'not slow'
+
+test-floor:     ## the library with the oldest dependencies that pyproject.toml allows
+	$(PYTHON) -m venv .venv-floor
+	.venv-floor/bin/python -m pip install --quiet numpy==2.0.* scipy==1.14.* array-api-compat==1.12.* piqp==0.6.0 \
+	    pytest hypothesis mpmath cma matplotlib --editable .
+	.venv-floor/bin/python -m pytest tests/formulas tests/problem tests/solve tests/test_readme.py
 
 lint: $(VENV)/installed  ## ruff
 	$(BIN)/ruff check .
@@ -47,4 +53,4 @@ pictures: $(VENV)/installed  ## draw the pictures of README and docs again
 	$(BIN)/python docs/pictures.py
 
 clean:          ## remove what the targets made
-	rm -rf $(VENV) .numba_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-floor .numba_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
