@@ -178,3 +178,22 @@ def test_bounds_in_every_form():
     np.testing.assert_array_equal(upper, [1.0, np.inf])
     np.testing.assert_array_equal(read_bounds("minimize", Bounds(0.0, 1.0), 3)[1], np.ones(3))
     assert read_bounds("minimize", None, 3) is None
+
+
+def test_refining_replaces_the_differences_that_are_left_to_us():
+    blocks = read_constraints(
+        "minimize", Constraint(lambda x: x[0] ** 3, "<", jac=lambda x: [[3 * x[0] ** 2, 0.0]])
+    )
+    evaluation = Evaluation("minimize", cubic, blocks)
+    x = np.array([100.0, 2.0])
+    coarse, _ = evaluation.derivatives(x)
+    assert evaluation.refine()
+    fine, _ = evaluation.derivatives(x)
+    exact = cubic_gradient(x)
+    assert np.abs(fine - exact).max() < 1e-2 * np.abs(coarse - exact).max()  # about 1e-7 against 1e-4
+    assert not evaluation.refine()
+
+
+@pytest.mark.parametrize("jac", ["2-point", cubic_gradient])
+def test_nothing_is_refined_where_the_user_has_chosen(jac):
+    assert not Evaluation("minimize", cubic, [], jac=jac).refine()

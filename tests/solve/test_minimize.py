@@ -254,3 +254,14 @@ def test_a_hundred_variables_two_hundred_rows():
 
 def test_quadratic_gradient_is_right():
     assert scipy.optimize.check_grad(quadratic, quadratic_gradient, np.array([0.3, 0.4])) < 1e-6
+
+
+@pytest.mark.parametrize("n", [2, 5, 10])
+def test_differences_are_refined_where_forward_ones_are_too_coarse(n):
+    """Forward differences err by 1e-5 in Rosenbrock's valley, ten times the tolerance."""
+    start = np.tile([-1.2, 1.0], n)[:n]
+    result = minimize(scipy.optimize.rosen, start)
+    assert result.success
+    assert result.fun < 1e-13
+    coarse = minimize(scipy.optimize.rosen, start, jac="2-point")
+    assert result.nfev < 1.2 * coarse.nfev

@@ -37,6 +37,7 @@ class EvaluationLike(Protocol):
     def values(self, x: Array) -> tuple[float, Array]: ...
     def derivatives(self, x: Array) -> tuple[Array, Any]: ...
     def hessian(self, x: Array, weights: Array) -> Array | None: ...
+    def refine(self) -> bool: ...
 
 
 class RowsLike(Protocol):
@@ -166,6 +167,10 @@ class Model:
         length = np.sqrt(np.vecdot(A, A))
         point.length = np.where(length < SHORTEST_ROW, 1.0, length)
         return all_finite(g) and all_finite(length)
+
+    def refine(self, point: Point) -> bool:
+        """Replace the derivatives at ``point`` by better differences; False where there are none."""
+        return self._evaluation.refine() and self.differentiate(point)
 
     def violations(self, r: Array) -> Array:
         """How far each row is broken, (m,) ≥ 0."""

@@ -242,6 +242,8 @@ class _Attempt:
 
     def advance(self, local: _Local, step: Step, plan: _Plan, iterate: Iterate) -> bool:
         """Go to a better point, or try another matrix; False when nothing helps any more."""
+        if iterate.measure.nothing_left(self.tolerances) and self.model.refine(self.point):
+            return True
         if plan.predicted <= 0.0 or iterate.measure.step <= TINY_STEP:
             enough = max(self.strategy.nu * local.g_size, MUCH_HEAVIER * largest(step.y))
             self.subproblem.nu = min(self.subproblem.nu, enough)
@@ -251,7 +253,7 @@ class _Attempt:
         found = search(self.model, self.point, step.d, merit, fall, t, self.far, self.unit)
         self.trials = found.trials
         if found.point is None:
-            return self.stiffen()
+            return self.model.refine(self.point) or self.stiffen()
         self.move(found.point, iterate, step, found.t)
         return True
 

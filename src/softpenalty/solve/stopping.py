@@ -137,9 +137,12 @@ class Measure:
         """Whether the point is feasible and stationary and nothing is left to gain."""
         if not self.feasible(tolerances) or self.stationarity > tolerances.stationarity:
             return False
+        return self.nothing_left(tolerances) or self.step <= tolerances.step
+
+    def nothing_left(self, tolerances: Tolerances) -> bool:
+        """Whether no fall of the objective is in sight."""
         enough = tolerances.objective
-        nothing_left = -ROUNDED_PREDICTION * enough <= self.predicted <= enough and self.curved <= enough
-        return nothing_left or self.step <= tolerances.step
+        return -ROUNDED_PREDICTION * enough <= self.predicted <= enough and self.curved <= enough
 
 
 @dataclass(slots=True)
