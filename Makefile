@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache
 
-.PHONY: help test test-fast test-floor lint types format study bench-kernels backends pictures clean
+.PHONY: help test test-fast test-floor lint types format study bench bench-all bench-kernels peers backends pictures clean
 
 help:           ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 18
@@ -44,6 +44,20 @@ study: $(VENV)/installed  ## the paper's study; SAMPLES=50 for a quick look
 
 bench-kernels: $(VENV)/installed  ## speed and accuracy of the penalty functions
 	$(BIN)/python benchmarks/kernels.py
+
+$(VENV)/peers: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	@touch $@
+
+peers: $(VENV)/peers  ## add the solvers that the benchmark compares with
+
+bench: $(VENV)/peers  ## side by side with the peers on the Hock-Schittkowski problems: benchmarks/RESULTS.md
+	$(BIN)/python -m benchmarks.run --report
+
+bench-all: $(VENV)/peers  ## all solvers, scaled variants, growing problems, and the rest of the collection
+	$(BIN)/python -m benchmarks.run --solvers all --variants all
+	$(BIN)/python -m benchmarks.run --set scaling --solvers softpenalty,slsqp
+	$(BIN)/python -m benchmarks.run --set all --repeat 1 --outside --report
 
 # The version is fixed because its plain CPU build is the one that installs without gigabytes of CUDA.
 backends: $(VENV)/installed  ## add PyTorch and JAX, so that no test is skipped
