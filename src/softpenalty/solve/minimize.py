@@ -104,8 +104,8 @@ def minimize(
         More arguments of `fun`, `jac` and `hess`.
     method : {"sqp", "penalty", "multiplier"}
         "sqp", the default, solves a penalty QP an iteration and needs the fewest evaluations. "penalty" is
-        one fixed smooth penalty minimized by SciPy's BFGS: give ``options`` sigma and alpha. "multiplier"
-        repeats that with sigma balanced at the multipliers found.
+        one fixed smooth penalty minimized by SciPy's BFGS: give ``options`` sigma, alpha and, as the error
+        that you accept, constraint_tol. "multiplier" repeats that with sigma balanced at the multipliers.
     jac : callable, True, {"2-point", "3-point", "cs"} or None
         Gradient of the objective, or how to difference it ("2-point" for None).
     hess : callable, optional

@@ -29,8 +29,8 @@ __all__ = ["solve_multiplier", "solve_penalty"]
 DEFAULT_SIGMA = 10.0  # times the gradient in units of the row: twice would do if it were the one at the end
 DEFAULT_ALPHA = 1e-3  # relative to max(1, |target|), where neither the options nor a constraint give alpha
 UNDEFINED = 1e100  # penalized value at points where a function failed: any line search turns back
-PENALTY_STATIONARITY, MULTIPLIER_STATIONARITY = 1e-5, 1e-5  # default `tol`: BFGS stalls near sharp corners
-MULTIPLIER_FEASIBILITY = 1e-6  # default `constraint_tol` of "multiplier"
+STATIONARITY = 1e-5  # default `tol`: BFGS stalls near sharp corners
+FEASIBILITY = 1e-6  # default `constraint_tol`
 INNER_START, INNER_SHRINK = 1e-2, 0.1  # gradient asked of the first inner solve, relative; factor a round
 ROUNDS = 40
 FALL = 0.25  # the violation must fall by this factor a round, else the constraint is enforced harder
@@ -66,7 +66,7 @@ class _Run:
         g, J = evaluation.derivatives(x)
         dense = J.toarray() if hasattr(J, "toarray") else J
         slopes = np.concatenate([np.linalg.norm(dense, axis=1), np.ones(x.size)])[all_rows.source]
-        self.g_unit = largest(g) or 1.0
+        self.g_unit = min(1.0, largest(g)) or 1.0
         self.size = np.maximum(1.0, np.abs(all_rows.target))
         sigma, alpha = options.sigma, options.alpha
         if sigma is None:
@@ -120,7 +120,7 @@ class _Run:
                 "nit": self.iterations,
                 "fun": penalty.objective(x),
                 "maxcv": float(penalty.violations(x).max(initial=0.0)),
-                "stationarity": largest(penalty.gradient(x)) / self.g_unit,
+                "stationarity": self.stationarity(),
                 "step": np.nan,
                 "trials": 1,
                 "multipliers": penalty.multipliers(x)[: len(self.rows)],
@@ -131,8 +131,12 @@ class _Run:
         """Whether the point is stationary and no constraint pushes from a distance."""
         x, penalty = self.x, self.penalty
         slack = largest(penalty.multipliers(x) * penalty.errors(x)) / max(1.0, abs(penalty.objective(x)))
-        stationarity = largest(penalty.gradient(x)) / self.g_unit
-        return stationarity <= tolerances.stationarity and slack <= tolerances.complementarity
+        return self.stationarity() <= tolerances.stationarity and slack <= tolerances.complementarity
+
+    def stationarity(self) -> float:
+        """Gradient of the penalized function, relative to that of the objective."""
+        gradient, _ = self.evaluation.derivatives(self.x)
+        return largest(self.penalty.gradient(self.x)) / max(self.g_unit, largest(gradient))
 
     def finish(self, status: Status, tolerances: Tolerances) -> Result:
         x, evaluation = self.x, self.evaluation
@@ -158,6 +162,14 @@ class _Run:
         )
 
 
+def _tolerances(tol: float | None, options: Options) -> Tolerances:
+    """What success requires, the same for both methods."""
+    return Tolerances.at(
+        STATIONARITY if tol is None else tol,
+        FEASIBILITY if options.constraint_tol is None else options.constraint_tol,
+    )
+
+
 def solve_penalty(
     evaluation: Evaluation,
     x0: Array,
@@ -168,24 +180,23 @@ def solve_penalty(
 ) -> Result:
     """Minimize objective + penalty once, with fixed sigma and alpha.
 
-    The penalty leaves an error of about alpha; `constraint_tol` is the largest alpha unless given.
+    The penalty leaves an error of about alpha. That is a success only where it is within `constraint_tol`,
+    to either side of the target.
     """
     x = find_start(evaluation, x0, *bounds)
     if x is None:
         return invalid_start(evaluation, x0, bounds)
     run = _Run(evaluation, bounds, options, tell, x, "softplus")
-    allowed = options.constraint_tol
-    if allowed is None:
-        allowed = float(np.max(run.penalty.alpha / run.size, initial=1e-8))
-    tolerances = Tolerances.at(PENALTY_STATIONARITY if tol is None else tol, allowed)
-    # A fixed penalty pushes from a distance by design.
-    tolerances = replace(tolerances, complementarity=np.inf)
+    tolerances = _tolerances(tol, options)
     try:
         run.descend(tolerances.stationarity * run.g_unit)
-        status = Status.NO_PROGRESS
+        stationary = run.stationarity() <= tolerances.stationarity
+        status = Status.ERROR_LEFT if stationary else Status.NO_PROGRESS
     except _StopError as stop:
         status = stop.status
-    return run.finish(status, tolerances)
+    # An error that is accepted is accepted inside as well, where the multiplier acts from a distance.
+    slack = tolerances.feasibility * largest(run.penalty.multipliers(run.x) * run.size)
+    return run.finish(status, replace(tolerances, complementarity=max(tolerances.complementarity, slack)))
 
 
 def solve_multiplier(
@@ -205,10 +216,7 @@ def solve_multiplier(
     if x is None:
         return invalid_start(evaluation, x0, bounds)
     run = _Run(evaluation, bounds, options, tell, x, "algebraic")
-    tolerances = Tolerances.at(
-        MULTIPLIER_STATIONARITY if tol is None else tol,
-        MULTIPLIER_FEASIBILITY if options.constraint_tol is None else options.constraint_tol,
-    )
+    tolerances = _tolerances(tol, options)
     status = Status.NO_PROGRESS
     gtol, before = INNER_START, np.full(len(run.penalty.rows), np.inf)
     try:

@@ -161,8 +161,10 @@ def build_result(
     optimal = feasible and kkt["stationarity"] <= tolerances.stationarity
     optimal = optimal and kkt["complementarity"] <= tolerances.complementarity
     # A point that meets the tolerances is a success even if the search beyond it failed, and only then.
-    if status in (Status.NO_PROGRESS, Status.CONVERGED):
-        status = Status.CONVERGED if optimal else Status.NO_PROGRESS
+    if optimal and status in (Status.NO_PROGRESS, Status.ERROR_LEFT):
+        status = Status.CONVERGED
+    elif status is Status.CONVERGED and not optimal:
+        status = Status.NO_PROGRESS
     active_rows = rows.equality | (np.abs(errors) <= ACTIVE * size)
     labels = [label for label, is_active in zip(rows.labels, active_rows, strict=True) if is_active]
     labels += [f"x[{i}] = {x[i]:.6g} (lower bound)" for i in np.flatnonzero((x <= lower) & (lower < upper))]
