@@ -50,7 +50,7 @@ class Status(Enum):
     TIME_LIMIT = (8, "Time limit reached: continue from `result.x` or raise options['max_time'].")
     ERROR_LEFT = (
         9,
-        "The minimum of the penalty was found, but it leaves an error beyond tolerance, as fixed penalties do. "
+        "The minimum of the penalty was found, but it leaves an error beyond tolerance, as penalties do. "
         "Use method='multiplier' or 'sqp', lower options['alpha'], or say in options['constraint_tol'] which "
         "error you accept.",
     )
