@@ -129,9 +129,12 @@ class _Run:
 
     def optimal(self, tolerances: Tolerances) -> bool:
         """Whether the point is stationary and no constraint pushes from a distance."""
-        x, penalty = self.x, self.penalty
-        slack = largest(penalty.multipliers(x) * penalty.errors(x)) / max(1.0, abs(penalty.objective(x)))
-        return self.stationarity() <= tolerances.stationarity and slack <= tolerances.complementarity
+        slack = largest(self.penalty.multipliers(self.x) * self.penalty.errors(self.x))
+        return self.stationarity() <= tolerances.stationarity and slack <= self.slack(tolerances)
+
+    def slack(self, tolerances: Tolerances) -> float:
+        """Largest multiplier·error allowed: an error is accepted on either side of its target, or on none."""
+        return tolerances.feasibility * largest(self.penalty.multipliers(self.x) * self.size)
 
     def stationarity(self) -> float:
         """Gradient of the penalized function, relative to that of the objective."""
@@ -141,6 +144,7 @@ class _Run:
     def finish(self, status: Status, tolerances: Tolerances) -> Result:
         x, evaluation = self.x, self.evaluation
         f, values = evaluation.values(x)
+        tolerances = replace(tolerances, complementarity=self.slack(tolerances) / max(1.0, abs(f)))
         g, J = evaluation.derivatives(x)
         multipliers, m = self.penalty.multipliers(x), len(self.rows)
         z = np.zeros(x.size)
@@ -194,9 +198,7 @@ def solve_penalty(
         status = Status.ERROR_LEFT if stationary else Status.NO_PROGRESS
     except _StopError as stop:
         status = stop.status
-    # An error that is accepted is accepted inside as well, where the multiplier acts from a distance.
-    slack = tolerances.feasibility * largest(run.penalty.multipliers(run.x) * run.size)
-    return run.finish(status, replace(tolerances, complementarity=max(tolerances.complementarity, slack)))
+    return run.finish(status, tolerances)
 
 
 def solve_multiplier(
