@@ -15,18 +15,20 @@ def key(record: dict[str, Any]) -> tuple:
     return tuple(record[name] for name in KEY)
 
 
-def read(path: Path) -> list[dict[str, Any]]:
-    """All records of a file; a torn last line, left by a killed run, is dropped from the file too.
+def read(path: Path, *, repair: bool = False) -> list[dict[str, Any]]:
+    """All records of a file without a torn last line, left by a killed run.
 
-    A torn line anywhere else is not our doing, and an error.
+    With `repair` that line is cut off the file as well, so that it can grow again: for the one who is going
+    to write, as another may just be writing. A torn line anywhere else is not our doing, and an error.
     """
     if not path.exists():
         return []
     lines = path.read_bytes().splitlines(keepends=True)
     if lines and not (lines[-1].endswith(b"\n") and _is_json(lines[-1])):
         torn = lines.pop()
-        with path.open("r+b") as file:
-            file.truncate(path.stat().st_size - len(torn))
+        if repair:
+            with path.open("r+b") as file:
+                file.truncate(path.stat().st_size - len(torn))
     return list(_parse(path, lines))
 
 

@@ -119,7 +119,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
         else:
             versions[solver] = PEERS[solver].version
     path = options.records / f"{options.set if options.set in ('hs', 'all', 'scaling') else 'some'}.jsonl"
-    done = {records.key(record): record for record in records.read(path)}
+    done = {records.key(record): record for record in records.read(path, repair=True)}
     lock = threading.Lock()
     workers: queue.SimpleQueue[Worker] = queue.SimpleQueue()
     for _ in range(options.jobs):
