@@ -27,7 +27,10 @@ def test_records_come_back(tmp_path):
 def test_torn_last_line_is_dropped_and_the_file_can_grow_again(tmp_path, torn):
     path = tmp_path / "file.jsonl"
     path.write_text(json.dumps(RECORD) + "\n" + torn)
+    before = path.read_text()
     assert records.read(path) == [RECORD]
+    assert path.read_text() == before  # a reader changes nothing
+    assert records.read(path, repair=True) == [RECORD]
     records.append(path, RECORD | {"repetition": 1})
     assert len(records.read(path)) == 2
 
