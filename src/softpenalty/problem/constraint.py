@@ -15,6 +15,7 @@ __all__ = ["DIFFERENCES", "Constraint", "Floats"]
 
 Floats = NDArray[np.float64]
 DIFFERENCES = ("2-point", "3-point", "cs")  #: ways to difference a function that comes without derivative
+IMPOSSIBLE_TARGETS = {"<": (-np.inf,), "=": (-np.inf, np.inf), ">": (np.inf,)}
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Constraint:
     operator : {"<", "=", ">", "<=", "==", ">="}
         What the value should be, compared with the target.
     target : float or array (k,)
-        What it is compared with; may be infinite where a component is free.
+        What it is compared with; inf for ``<`` and −inf for ``>`` where a component is free.
     jac : callable, {"2-point", "3-point", "cs"} or None
         ``jac(x)`` returns the derivatives, (n,) or (k, n), dense or sparse; otherwise they are differenced.
     name : str, optional
@@ -62,7 +63,12 @@ class Constraint:
             raise TypeError(f"`Constraint(hess=...)` must be callable or None; got {self.hess!r}.")
         if self.name is not None and not isinstance(self.name, str):
             raise TypeError(f"`Constraint(name=...)` must be a string; got {self.name!r}.")
-        numbers("Constraint", "target", self.target)
+        impossible = IMPOSSIBLE_TARGETS[self.operator]
+        if np.isin(numbers("Constraint", "target", self.target), impossible).any():
+            raise ValueError(
+                f"`Constraint(target=...)` with operator {self.operator!r} must not be "
+                f"{' or '.join(map(str, impossible))}, which no value meets; got {self.target!r}."
+            )
         if self.sigma is not None:
             check_sigma("Constraint", self.sigma)
         if self.alpha is not None:

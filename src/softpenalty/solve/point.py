@@ -157,8 +157,8 @@ class Model:
         """Fill in the derivatives; False when one is not finite."""
         g, J = self._evaluation.derivatives(self.expand(point.x))
         A = J.toarray() if hasattr(J, "toarray") else J
-        if not self._in_order:
-            A = A[self._rows.source]
+        # Values that no row compares with anything may follow the last one that a row does.
+        A = A[: self.m] if self._in_order else A[self._rows.source]
         if not self._plain:
             A = A * self._sign[:, None]
         if not self._all_free:
