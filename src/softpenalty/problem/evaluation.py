@@ -1,4 +1,7 @@
-"""The user's functions, called once per point, counted, checked and differentiated."""
+"""The user's functions, called once per point, counted, checked and differentiated.
+
+What they return is copied at once: many of them use one array again and again.
+"""
 
 from __future__ import annotations
 
@@ -135,7 +138,7 @@ class Evaluation:
 
     def population(self, x: Floats) -> tuple[Floats, Floats]:
         """Return the objectives (S,) and values (k, S) at the columns of x (n, S), in one call each."""
-        objectives = np.asarray(self._fun(x, *self.args), dtype=float)
+        objectives = np.array(self._fun(x.copy(), *self.args), dtype=float)
         if objectives.shape != x.shape[1:]:
             raise ValueError(
                 f"`{self.call}(fun=...)` with vectorized=True must return shape {x.shape[1:]} for x of shape "
@@ -144,7 +147,7 @@ class Evaluation:
         self.nfev += x.shape[1]
         parts = []
         for block in self.blocks:
-            values = np.asarray(block.fun(x), dtype=float)
+            values = np.array(block.fun(x.copy()), dtype=float)
             values = values[None] if values.ndim == 1 else values
             if values.ndim != 2 or values.shape[1:] != x.shape[1:]:
                 raise ValueError(
@@ -258,10 +261,10 @@ class Evaluation:
                 f"`{self.call}`: {block.name!r} must return a number or an array with one axis; "
                 f"got shape {values.shape} of {values.dtype}."
             )
-        return values if values.dtype.kind == "c" and x.dtype.kind == "c" else values.astype(float)
+        return values.astype(complex if x.dtype.kind == "c" else float)
 
     def _checked_gradient(self, gradient: Any, n: int) -> Floats:
-        array = np.asarray(gradient, dtype=float).ravel()
+        array = np.array(gradient, dtype=float).ravel()
         if array.size != n:
             raise _WrongShapeError(
                 f"`{self.call}(jac=...)` must return {n} derivatives; got shape {np.shape(gradient)}."
@@ -271,8 +274,12 @@ class Evaluation:
     def _checked_jacobian(self, jacobian: Any, index: int, n: int) -> Any:
         assert self.sizes is not None
         name, size = self.blocks[index].name, self.sizes[index]
-        if not hasattr(jacobian, "tocsr"):
-            jacobian = np.asarray(jacobian, dtype=float)
+        if self.blocks[index].matrix is not None:
+            return jacobian
+        if hasattr(jacobian, "tocsr"):
+            jacobian = jacobian.copy()
+        else:
+            jacobian = np.array(jacobian, dtype=float)
             if jacobian.shape != (size, n) and jacobian.size == size * n and 1 in (size, n):
                 jacobian = jacobian.reshape(size, n)
         if jacobian.shape != (size, n):
