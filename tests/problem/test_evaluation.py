@@ -117,7 +117,7 @@ def test_failure_at_the_very_first_point():
     assert np.isnan(evaluation.values(np.array([1.0]))[0])
 
 
-@pytest.mark.parametrize("mistake", [NameError, TypeError, AttributeError])
+@pytest.mark.parametrize("mistake", [NameError, TypeError, AttributeError, AssertionError])
 def test_mistakes_in_the_program_are_never_forgiven(mistake):
     def wrong(x):
         raise mistake("typo")

@@ -13,6 +13,7 @@ import numpy as np
 
 from .constraint import Floats, check_jac
 from .differences import stencils
+from .returned import WrongShapeError, floats, real, square
 from .scipy_forms import Block
 
 __all__ = ["Evaluation"]
@@ -20,7 +21,7 @@ __all__ = ["Evaluation"]
 REMEMBERED_POINTS = 4  # enough for a line search that goes back to an earlier trial
 
 # Mistakes in the user's program, never a simulation that failed at some point: always passed on.
-MISTAKES = (TypeError, NameError, AttributeError, ImportError, SyntaxError, MemoryError)
+MISTAKES = (TypeError, NameError, AttributeError, AssertionError, ImportError, SyntaxError, MemoryError)
 
 
 @dataclass
@@ -78,6 +79,7 @@ class Evaluation:
         self.sizes: list[int] | None = None  #: how many values each block has, known after the first call
         self.nfev = 0  #: points at which the functions were called, those of differences included
         self.njev = 0  #: points at which derivatives were asked for
+        self.nhev = 0  #: points at which second derivatives were asked for
         self.failures = 0  #: points at which a function raised an exception
         self.last_failure: Exception | None = None
         self._fun, self._jac, self._hess = fun, jac, hess
@@ -117,13 +119,23 @@ class Evaluation:
         return True
 
     def hessian(self, x: Floats, weights: Floats) -> Floats | None:
-        """Return the second derivative of objective + weights·values, or None where one is not given."""
+        """Return the second derivative of objective + weights·values, or None where it is not known.
+
+        That is where one is not given, or where one raised an exception.
+        """
         if not self.has_hessian:
             return None
-        total = _dense(self._hess(x.copy(), *self.args)).astype(float)
-        for block, part in zip(self.blocks, self._split(weights), strict=True):
-            if block.matrix is None and block.hess is not None and part.any():
-                total = total + _dense(block.hess(x.copy(), part.copy()))
+        self.nhev += 1
+        try:
+            hessian = self._hess(x.copy(), *self.args)
+            total = square(f"`{self.call}(hess=...)`", hessian, x.size)
+            for block, part in zip(self.blocks, self._split(weights), strict=True):
+                if block.matrix is None and block.hess is not None and part.any():
+                    hessian = block.hess(x.copy(), part.copy())
+                    total += square(f"`{self.call}`: the hess of {block.name!r}", hessian, x.size)
+        except Exception as failure:
+            self._forgive(failure)
+            return None
         return total
 
     @property
@@ -138,7 +150,8 @@ class Evaluation:
 
     def population(self, x: Floats) -> tuple[Floats, Floats]:
         """Return the objectives (S,) and values (k, S) at the columns of x (n, S), in one call each."""
-        objectives = np.array(self._fun(x.copy(), *self.args), dtype=float)
+        self._check_variables(len(x))
+        objectives = floats(f"`{self.call}(fun=...)`", self._fun(x.copy(), *self.args))
         if objectives.shape != x.shape[1:]:
             raise ValueError(
                 f"`{self.call}(fun=...)` with vectorized=True must return shape {x.shape[1:]} for x of shape "
@@ -147,7 +160,7 @@ class Evaluation:
         self.nfev += x.shape[1]
         parts = []
         for block in self.blocks:
-            values = np.array(block.fun(x.copy()), dtype=float)
+            values = floats(f"`{self.call}`: {block.name!r}", block.fun(x.copy()))
             values = values[None] if values.ndim == 1 else values
             if values.ndim != 2 or values.shape[1:] != x.shape[1:]:
                 raise ValueError(
@@ -162,9 +175,7 @@ class Evaluation:
         key = x.tobytes()
         if key in self._points:
             return self._points[key]
-        if self._n not in (None, x.size):
-            raise ValueError(f"`{self.call}`: x has {x.size} variables, but had {self._n} before.")
-        self._n = x.size
+        self._check_variables(x.size)
         try:
             objective, gradient = self._objective(x)
             parts = [self._values_of(block, x) for block in self.blocks]
@@ -233,40 +244,45 @@ class Evaluation:
     def _objective(self, x: Floats) -> tuple[float, Floats | None]:
         if not self._both:
             return float(self._call(x)), None
+        returned = self._fun(x.copy(), *self.args)
         try:
-            objective, gradient = self._fun(x.copy(), *self.args)
+            objective, gradient = returned
         except (TypeError, ValueError) as mistake:
-            raise _WrongShapeError(
-                f"`{self.call}(jac=True)`: `fun` must return the objective and its gradient: {mistake}."
+            raise WrongShapeError(
+                f"`{self.call}(jac=True)`: `fun` must return the objective and its gradient: {mistake}; "
+                f"got {returned!r}."
             ) from mistake
-        return float(self._number(objective)), self._checked_gradient(gradient, x.size)
+        return float(self._number(objective, x)), self._checked_gradient(gradient, x.size)
 
     def _call(self, x: Floats) -> Any:
         """Return the objective alone, complex for complex x."""
         result = self._fun(x.copy(), *self.args)
-        return self._number(result[0] if self._both else result)
+        return self._number(result[0] if self._both else result, x)
 
-    def _number(self, objective: Any) -> Any:
+    def _number(self, objective: Any, x: Floats) -> Any:
         array = np.asarray(objective)
         if array.size != 1 or array.dtype.kind not in "fiubc":
-            raise _WrongShapeError(
+            raise WrongShapeError(
                 f"`{self.call}(fun=...)` must return one number; got {objective!r} of shape {array.shape}."
             )
-        return array.reshape(())[()]
+        number = array.reshape(())
+        return number[()] if x.dtype.kind == "c" else real(f"`{self.call}(fun=...)`", number)[()]
 
     def _values_of(self, block: Block, x: Floats) -> Floats:
         values = np.atleast_1d(np.asarray(block.fun(x.copy())))
         if values.ndim != 1 or values.dtype.kind not in "fiubc":
-            raise _WrongShapeError(
+            raise WrongShapeError(
                 f"`{self.call}`: {block.name!r} must return a number or an array with one axis; "
                 f"got shape {values.shape} of {values.dtype}."
             )
-        return values.astype(complex if x.dtype.kind == "c" else float)
+        if x.dtype.kind == "c":
+            return values.astype(complex)
+        return real(f"`{self.call}`: {block.name!r}", values).astype(float)
 
     def _checked_gradient(self, gradient: Any, n: int) -> Floats:
-        array = np.array(gradient, dtype=float).ravel()
+        array = floats(f"`{self.call}(jac=...)`", gradient).ravel()
         if array.size != n:
-            raise _WrongShapeError(
+            raise WrongShapeError(
                 f"`{self.call}(jac=...)` must return {n} derivatives; got shape {np.shape(gradient)}."
             )
         return array
@@ -279,21 +295,33 @@ class Evaluation:
         if hasattr(jacobian, "tocsr"):
             jacobian = jacobian.copy()
         else:
-            jacobian = np.array(jacobian, dtype=float)
+            jacobian = floats(f"`{self.call}`: the jac of {name!r}", jacobian)
             if jacobian.shape != (size, n) and jacobian.size == size * n and 1 in (size, n):
                 jacobian = jacobian.reshape(size, n)
         if jacobian.shape != (size, n):
-            raise _WrongShapeError(
+            raise WrongShapeError(
                 f"`{self.call}`: the jac of {name!r} must have shape ({size}, {n}); got {jacobian.shape}."
             )
         return jacobian
+
+    def _check_variables(self, n: int) -> None:
+        if self._n not in (None, n):
+            raise ValueError(f"`{self.call}`: x has {n} variables, but had {self._n} before.")
+        if self._n is None:
+            for block in self.blocks:
+                if block.matrix is not None and block.matrix.shape[1] != n:
+                    raise ValueError(
+                        f"`{self.call}(constraints=...)`: the matrix of {block.name!r} must have {n} columns "
+                        f"for {n} variables; got shape {block.matrix.shape}."
+                    )
+        self._n = n
 
     def _check_sizes(self, sizes: list[int]) -> None:
         if self.sizes is None:
             self.sizes = sizes
         for block, before, now in zip(self.blocks, self.sizes, sizes, strict=True):
             if before != now:
-                raise _WrongShapeError(
+                raise WrongShapeError(
                     f"`{self.call}`: {block.name!r} returned {now} values, but {before} before."
                 )
 
@@ -302,18 +330,10 @@ class Evaluation:
 
     def _forgive(self, failure: Exception) -> None:
         """Count the failure of a point, or pass it on."""
-        if not self.forgiving or isinstance(failure, (*MISTAKES, _WrongShapeError)):
+        if not self.forgiving or isinstance(failure, (*MISTAKES, WrongShapeError)):
             raise failure
         self.failures += 1
         self.last_failure = failure
-
-
-class _WrongShapeError(ValueError):
-    """A function returned something of the wrong shape: a mistake, not a failed simulation."""
-
-
-def _dense(matrix: Any) -> Floats:
-    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=float)
 
 
 def _stack(parts: list[Any], n: int) -> Any:

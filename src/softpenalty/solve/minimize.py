@@ -110,7 +110,7 @@ def minimize(
         Gradient of the objective, or how to difference it ("2-point" for None).
     hess : callable, optional
         ``hess(x, *args)``, (n, n). Second derivatives are used when the objective and every nonlinear
-        constraint have them.
+        constraint have them; where one raises an exception, the last ones serve.
     hessp : optional
         Accepted for SciPy's sake and not used.
     bounds : scipy.optimize.Bounds or sequence of (low, high), optional
@@ -174,6 +174,7 @@ def minimize(
         result = solve_penalty(evaluation, start, limits, tol, settings, tell)
     else:
         result = solve_multiplier(evaluation, start, limits, tol, settings, tell)
+    result["nhev"] = evaluation.nhev
     if settings.disp:
         sys.stdout.write(f"{result!r}\n")
     return result

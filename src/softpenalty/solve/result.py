@@ -46,7 +46,8 @@ class Result(scipy.optimize.OptimizeResult):
     x, fun, jac : solution, objective and its gradient
     success : True only when violation and stationarity, recomputed at ``x``, are within tolerance
     status, message : why the solve stopped and what to try next
-    nit, nfev, njev : iterations, points evaluated (differences included), points differentiated
+    nit, nfev, njev, nhev : iterations, points evaluated (differences included), points differentiated,
+        points at which second derivatives were asked for
     maxcv : largest violation of a constraint
     multipliers : dict, name → (k,), and ``"bounds"`` → (n,): ∂optimum/∂target with the sign changed
     multiplier_vector : (m,), one entry a row of ``labels``
