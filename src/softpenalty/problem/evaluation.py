@@ -143,6 +143,11 @@ class Evaluation:
         """Whether every nonlinear function comes with its second derivative."""
         return callable(self._hess) and all(b.matrix is not None or b.hess is not None for b in self.blocks)
 
+    def differenced(self, index: int) -> bool:
+        """Whether x itself is moved to differentiate the function of a block, or the objective for −1."""
+        jac = self.blocks[index].jac if index >= 0 else self._both or self._jac
+        return not (callable(jac) or jac is True or jac == "cs")
+
     @property
     def all_linear(self) -> bool:
         """Whether every constraint is known to be linear."""

@@ -114,7 +114,9 @@ def minimize(
     hessp : optional
         Accepted for SciPy's sake and not used.
     bounds : scipy.optimize.Bounds or sequence of (low, high), optional
-        No function is ever called outside of them.
+        No function is ever called outside of them. What a fixed variable (low = high) is worth is known
+        where derivatives are given or differenced by "cs" only; elsewhere its entries of ``result.jac`` and
+        ``result.multipliers["bounds"]`` are NaN.
     constraints : constraint or sequence of constraints
         `softpenalty.Constraint`, SciPy's `LinearConstraint`, `NonlinearConstraint` or dicts, mixed freely.
     tol : float, optional
@@ -175,6 +177,7 @@ def minimize(
     else:
         result = solve_multiplier(evaluation, start, limits, tol, settings, tell)
     result["nhev"] = evaluation.nhev
+    _admit_unknown(result, evaluation, limits)
     if settings.disp:
         sys.stdout.write(f"{result!r}\n")
     return result
@@ -214,7 +217,7 @@ def _solve(
     if model.n:
         outcome = solve_sqp(model, tolerances, allowed, monitor, evaluation.has_hessian)
     else:
-        outcome = _nothing_free(model)
+        outcome = _nothing_free(model, tolerances)
     iterate = outcome.iterate
     if not history or history[-1]["nit"] != iterate.iteration or outcome.status is Status.CONVERGED:
         history.append(_record(iterate, rows))
@@ -244,7 +247,7 @@ def _solve(
     )
 
 
-def _nothing_free(model: Model) -> Outcome:
+def _nothing_free(model: Model, tolerances: Tolerances) -> Outcome:
     """All variables are fixed: the start is the answer, feasible or not."""
     point = model.at(model.start)
     model.differentiate(point)
@@ -253,9 +256,25 @@ def _nothing_free(model: Model) -> Outcome:
     measure = Measure(worst, 0.0, 0.0, 0.0, 0.0, 0.0)
     iterate = Iterate(point, np.zeros(model.m), np.zeros(0), measure, worst, 0)
     relative = largest(violations / model.target_size)
-    if relative <= Tolerances().feasibility:
+    if relative <= tolerances.feasibility:
         return Outcome(Status.CONVERGED, iterate, 0)
     return Outcome(Status.INFEASIBLE, iterate, 0, (violations > 0.0, np.zeros(0, dtype=bool)))
+
+
+def _admit_unknown(result: Result, evaluation: Evaluation, bounds: tuple[Array, Array]) -> None:
+    """Put NaN for what differences inside the bounds cannot tell about fixed variables."""
+    fixed = (bounds[0] == bounds[1]) & (result.x == bounds[0])
+    if not fixed.any():
+        return
+    gradient = evaluation.differenced(-1)
+    rows = [
+        evaluation.differenced(i) and result.multipliers.get(block.name, np.zeros(0)).any()
+        for i, block in enumerate(evaluation.blocks)
+    ]
+    if gradient:
+        result["jac"] = np.where(fixed, np.nan, result.jac)
+    if gradient or any(rows):
+        result.multipliers["bounds"] = np.where(fixed, np.nan, result.multipliers["bounds"])
 
 
 def _record(iterate: Iterate, rows: Rows) -> dict[str, Any]:

@@ -43,13 +43,14 @@ class Result(scipy.optimize.OptimizeResult):
 
     Attributes
     ----------
-    x, fun, jac : solution, objective and its gradient
+    x, fun, jac : solution, objective and its gradient (NaN for fixed variables that would have to be moved)
     success : True only when violation and stationarity, recomputed at ``x``, are within tolerance
     status, message : why the solve stopped and what to try next
     nit, nfev, njev, nhev : iterations, points evaluated (differences included), points differentiated,
         points at which second derivatives were asked for
     maxcv : largest violation of a constraint
-    multipliers : dict, name → (k,), and ``"bounds"`` → (n,): ∂optimum/∂target with the sign changed
+    multipliers : dict, name → (k,), and ``"bounds"`` → (n,): ∂optimum/∂target with the sign changed; NaN
+        for fixed variables where derivatives are differenced, which does not leave the bounds
     multiplier_vector : (m,), one entry a row of ``labels``
     labels : (m,) name and comparison of each row
     kkt : dict of ``stationarity``, ``feasibility`` and ``complementarity``
