@@ -49,7 +49,18 @@ def inactive(jac=None):
         ({"jac": jac, "constraints": active()}, -6.0, np.nan),
         ({"constraints": active(row_jac)}, np.nan, np.nan),
     ],
-    ids=str,
+    ids=[
+        "nothing given",
+        "3-point",
+        "jac",
+        "cs",
+        "jac=True",
+        "slack row",
+        "row with jac",
+        "row by cs",
+        "row differenced",
+        "objective differenced",
+    ],
 )
 def test_gradient_and_multiplier(arguments, gradient, multiplier):
     if arguments.get("jac") == "cs":

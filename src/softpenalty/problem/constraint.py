@@ -18,7 +18,7 @@ DIFFERENCES = ("2-point", "3-point", "cs")  #: ways to difference a function tha
 IMPOSSIBLE_TARGETS = {"<": (-np.inf,), "=": (-np.inf, np.inf), ">": (np.inf,)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Constraint:
     """``fun(x) operator target``, for one value or a vector of them.
 
@@ -33,7 +33,7 @@ class Constraint:
     jac : callable, {"2-point", "3-point", "cs"} or None
         ``jac(x)`` returns the derivatives, (n,) or (k, n), dense or sparse; otherwise they are differenced.
     name : str, optional
-        For reports.
+        For reports and for `result.multipliers`.
     sigma, alpha : float or array (k,), optional
         Weight and corner width of this constraint, in place of those of the whole penalty.
     hess : callable, optional
@@ -63,6 +63,11 @@ class Constraint:
             raise TypeError(f"`Constraint(hess=...)` must be callable or None; got {self.hess!r}.")
         if self.name is not None and not isinstance(self.name, str):
             raise TypeError(f"`Constraint(name=...)` must be a string; got {self.name!r}.")
+        if self.name == "bounds":
+            raise ValueError(
+                "`Constraint(name=...)` must not be 'bounds', which is what `result.multipliers` calls the "
+                "variables' own bounds; choose another."
+            )
         impossible = IMPOSSIBLE_TARGETS[self.operator]
         if np.isin(numbers("Constraint", "target", self.target), impossible).any():
             raise ValueError(
@@ -82,6 +87,8 @@ class Constraint:
 def numbers(call: str, argument: str, value: ArrayLike) -> Floats:
     """Return `value` as a float array of at most one axis without NaN, or raise an error that names it."""
     try:
+        if np.iscomplexobj(value):
+            raise TypeError
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         raise TypeError(

@@ -14,7 +14,7 @@ from ..formulas.kernels import Kernel, find_kernel
 from .canonical import Rows, stack_rows
 from .constraint import Floats, check_alpha, check_sigma, numbers
 from .evaluation import Evaluation
-from .scipy_forms import read_bounds, read_constraints
+from .scipy_forms import keeps_feasible, read_bounds, read_constraints, warn_not_kept
 
 __all__ = ["Penalty", "penalize"]
 
@@ -75,6 +75,8 @@ def penalize(
     array([5., 5.])
     """
     read_bounds("penalize", bounds)  # complain now; the number of variables is known at the first point
+    if keeps_feasible(bounds):
+        warn_not_kept("`penalize(bounds=...)`: keep_feasible=True", stacklevel=3)
     return Penalty(
         Evaluation(
             "penalize",

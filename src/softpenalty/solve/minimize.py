@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import inspect
 import sys
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import scipy.optimize
 from numpy.typing import ArrayLike
 
 from ..problem.canonical import Rows, stack_rows
 from ..problem.evaluation import Evaluation
 from ..problem.scipy_forms import read_bounds, read_constraints
+from .options import Options, check_positive
 from .penalty_methods import solve_multiplier, solve_penalty
 from .point import Array, Model, find_start, largest
 from .result import History, Result, Solution, build_result, invalid_start
@@ -27,50 +26,6 @@ __all__ = ["METHODS", "Options", "minimize"]
 METHODS = ("sqp", "penalty", "multiplier")
 Tell = Callable[[Result], bool]  # what a callback has become: True stops
 DENSE_LIMIT = 4_000_000  # entries of a dense n × n or m × n matrix that the dense method accepts (32 MB)
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options of `minimize`.
-
-    Attributes
-    ----------
-    maxiter : iterations (of all inner solves together for "multiplier")
-    maxfev : points at which the functions may be evaluated
-    max_time : seconds
-    constraint_tol : allowed violation, relative to max(1, |target|); `tol` is for stationarity
-    disp : write the message to standard output at the end
-    kernel, combination, sigma, alpha : the penalty of the methods "penalty" and "multiplier"
-    """
-
-    maxiter: int = 300
-    maxfev: float = np.inf
-    max_time: float = np.inf
-    constraint_tol: float | None = None
-    disp: bool = False
-    kernel: Any = None
-    combination: Any = "sum"
-    sigma: Any = None
-    alpha: Any = None
-
-    @classmethod
-    def read(cls, given: dict[str, Any]) -> Options:
-        """The options given, with a warning for those that do not exist here."""
-        known = {field.name for field in fields(cls)}
-        unknown = sorted(set(given) - known)
-        if unknown:
-            warnings.warn(
-                f"`minimize` does not know the option(s) {', '.join(map(repr, unknown))}, which are ignored; "
-                f"it knows {', '.join(map(repr, sorted(known)))} and the argument `tol`.",
-                scipy.optimize.OptimizeWarning,
-                stacklevel=3,
-            )
-        options = cls(**{name: given[name] for name in given if name in known})
-        for name in ("maxiter", "maxfev", "max_time"):
-            value: Any = getattr(options, name)
-            if not isinstance(value, (int, float, np.number)) or not value > 0:
-                raise ValueError(f"`minimize(options={{{name!r}: ...}})` must be positive; got {value!r}.")
-        return options
 
 
 def minimize(
@@ -122,10 +77,12 @@ def minimize(
     tol : float, optional
         Stationarity required, relative to the gradient; 1e-6 by default.
     callback : callable, optional
-        ``callback(intermediate_result)`` (by that name: `x`, `fun`, `maxcv`, `nit` and more) or
-        ``callback(xk)``, after each iteration. It stops the solve by raising StopIteration.
+        ``callback(intermediate_result)`` (by that name: `x`, `fun`, `maxcv`, `nit` and more),
+        ``callback(xk)``, or ``callback(xk, state)`` as of SciPy's "trust-constr", where `state` is the
+        intermediate result; after each iteration. It stops the solve by raising StopIteration, and in the
+        last form by returning True too.
     options : dict, optional
-        See `Options`; also accepted as keywords.
+        See `Options`; also accepted as keywords. Options of SciPy's own methods are ignored with a warning.
 
     Returns
     -------
@@ -137,6 +94,14 @@ def minimize(
     Points at which a function raises an exception or returns NaN are stepped back from. Objective and
     constraints that share one expensive computation: see `softpenalty.shared`.
 
+    Coming from SciPy's SLSQP: a dict of type "ineq" states fun(x) ≥ 0, which makes it a ``>`` here, and its
+    multiplier is ≤ 0, where SLSQP's is ≥ 0. Multipliers of type "eq" have the opposite sign too: stationarity
+    is ∇objective + Jᵀ·multipliers = 0 here and ∇objective = Jᵀ·multipliers there. `result.multipliers` is a
+    dict, with "constraint 0" and so on in the order given and the bounds under "bounds"; SLSQP's is an array,
+    equalities first.
+
+    ``keep_feasible=True`` is honoured for `bounds`; for constraints it is not, and a warning says so.
+
     The method "sqp" is dense: sparse Jacobians are accepted and made dense up to 4 million entries.
 
     Examples
@@ -147,12 +112,12 @@ def minimize(
     >>> result.x.round(4), result.multipliers["area"].round(4)
     (array([5., 5.]), array([-0.2]))
     """
-    settings = Options.read({**(options or {}), **more_options})
+    settings = Options.read(options or {}, more_options)
     if method not in METHODS:
         names = ", ".join(map(repr, METHODS))
         raise ValueError(f"`minimize(method=...)` must be one of {names}; got {method!r}.")
-    if tol is not None and not tol > 0:
-        raise ValueError(f"`minimize(tol=...)` must be positive; got {tol!r}.")
+    if tol is not None:
+        check_positive("tol=...", tol, finite=True)
     start = _read_start(x0)
     limits = read_bounds("minimize", bounds, start.size)
     if limits is None:
@@ -301,9 +266,11 @@ def _conflict_labels(outcome: Outcome, rows: Rows, model: Model) -> list[str]:
 
 def _read_start(x0: ArrayLike) -> Array:
     try:
+        if np.iscomplexobj(x0):
+            raise TypeError
         start = np.atleast_1d(np.asarray(x0, dtype=float))
     except (TypeError, ValueError):
-        raise TypeError(f"`minimize(x0=...)` must be numbers; got {x0!r}.") from None
+        raise TypeError(f"`minimize(x0=...)` must be real numbers; got {x0!r}.") from None
     if start.ndim != 1 or start.size == 0:
         raise ValueError(f"`minimize(x0=...)` must have one axis and an entry; got shape {start.shape}.")
     if not np.isfinite(start).all():
@@ -312,20 +279,25 @@ def _read_start(x0: ArrayLike) -> Array:
 
 
 def _read_callback(callback: Callable[..., Any] | None) -> Tell | None:
-    """A function of the intermediate result that says whether to stop, from either of SciPy's forms."""
+    """A function of the intermediate result that says whether to stop, from any of SciPy's forms."""
     if callback is None:
         return None
     if not callable(callback):
         raise TypeError(f"`minimize(callback=...)` must be callable or None; got {callback!r}.")
     try:
-        by_name = "intermediate_result" in inspect.signature(callback).parameters
+        parameters = inspect.signature(callback).parameters
     except (TypeError, ValueError):  # builtins without a signature
-        by_name = False
+        parameters = MappingProxyType({})
+    by_name = "intermediate_result" in parameters
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    required = [p for p in parameters.values() if p.kind in positional and p.default is p.empty]
 
     def tell(result: Result) -> bool:
         try:
             if by_name:
                 callback(intermediate_result=result)
+            elif len(required) == 2:  # the form of "trust-constr", which stops where it returns True
+                return bool(callback(result.x, result))
             else:
                 callback(result.x)
         except StopIteration:
