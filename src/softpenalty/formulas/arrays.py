@@ -2,8 +2,8 @@
 
 Every formula of this package is written once, against the functions that NumPy, PyTorch and JAX share.
 This module finds those functions for the arrays at hand and takes care of what surrounds a formula: a float
-in gives a float out, float32 stays float32, large NumPy arrays are worked through in blocks that fit into
-the processor's cache.
+in gives a float out, float32 stays float32, float16 goes through float32 (the squares in a formula are
+beyond its range), large NumPy arrays are worked through in blocks that fit into the processor's cache.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ def apply(formula: Formula, error: Array, *parameters: Array) -> Any:
     *parameters : float or array
         Brought to the floating-point type of `error`.
     """
-    if type(error) is np.ndarray and error.dtype.kind == "f" and {float}.issuperset(map(type, parameters)):
+    usual = type(error) is np.ndarray and error.dtype.kind == "f" and error.dtype.itemsize > 2
+    if usual and {float}.issuperset(map(type, parameters)):
         return _apply_numpy(formula, error, parameters)  # the usual case, with the least ado
     if isinstance(error, (float, int)) and all(isinstance(p, (float, int)) for p in parameters):
         with np.errstate(over="ignore"):
@@ -90,12 +91,27 @@ def apply(formula: Formula, error: Array, *parameters: Array) -> Any:
         error = np.asarray(error)
         if error.dtype.kind != "f":
             error = error.astype(float)
+        if error.dtype == np.float16:
+            return _in_float32(np, formula, error, parameters)
         return _apply_numpy(formula, error, tuple(_like(np, parameter, error) for parameter in parameters))
     if isinstance(error, NUMPY):
         error = xp.asarray(error, dtype=next(p.dtype for p in parameters if not isinstance(p, NUMPY)))
     if not xp.isdtype(error.dtype, "real floating"):
         error = xp.astype(error, xp.asarray(0.0).dtype)
+    if error.dtype == getattr(xp, "float16", None):
+        return _in_float32(xp, formula, error, parameters)
     return formula(xp, error, *(_like(xp, parameter, error) for parameter in parameters))
+
+
+def _in_float32(xp: Any, formula: Formula, error: Array, parameters: tuple[Array, ...]) -> Any:
+    def cast(array: Array, dtype: Any) -> Array:
+        return array.astype(dtype) if xp is np else xp.astype(array, dtype)
+
+    results = apply(formula, cast(error, xp.float32), *parameters)
+    with np.errstate(over="ignore"):
+        if isinstance(results, tuple):
+            return tuple(cast(result, error.dtype) for result in results)
+        return cast(results, error.dtype)
 
 
 def _apply_numpy(formula: Formula, error: Array, parameters: tuple[Array, ...]) -> Any:

@@ -116,6 +116,9 @@ def recommend(
     check_positive("recommend", "tolerance", tolerance)
     if not 1.0 <= factor < math.inf:
         raise ValueError(f"`recommend(factor=...)` must be at least 1 and finite; got {factor!r}.")
+    gradient, tolerance = (
+        np.asarray(a) if isinstance(a, (list, tuple)) else a for a in (gradient, tolerance)
+    )
     strongest = gradient * factor
     if g.saturates:
         sigma = gradient * (factor + 1.0 / factor)
