@@ -68,8 +68,8 @@ class Constraint:
                 "`Constraint(name=...)` must not be 'bounds', which is what `result.multipliers` calls the "
                 "variables' own bounds; choose another."
             )
-        impossible = IMPOSSIBLE_TARGETS[self.operator]
-        if np.isin(numbers("Constraint", "target", self.target), impossible).any():
+        target, impossible = numbers("Constraint", "target", self.target), IMPOSSIBLE_TARGETS[self.operator]
+        if any((target == limit).any() for limit in impossible):
             raise ValueError(
                 f"`Constraint(target=...)` with operator {self.operator!r} must not be "
                 f"{' or '.join(map(str, impossible))}, which no value meets; got {self.target!r}."
@@ -87,9 +87,10 @@ class Constraint:
 def numbers(call: str, argument: str, value: ArrayLike) -> Floats:
     """Return `value` as a float array of at most one axis without NaN, or raise an error that names it."""
     try:
-        if np.iscomplexobj(value):
+        array = np.asarray(value)
+        if array.dtype.kind == "c":
             raise TypeError
-        array = np.asarray(value, dtype=float)
+        array = array.astype(float, copy=False)
     except (TypeError, ValueError):
         raise TypeError(
             f"`{call}({argument}=...)` must be a number or an array of numbers; got {value!r}."

@@ -61,7 +61,8 @@ def read_constraints(call: str, constraints: Any) -> list[Block]:
 
 def keeps_feasible(constraint: Any) -> bool:
     """Return whether SciPy's object asks to be met at every point of the way."""
-    return bool(np.any(getattr(constraint, "keep_feasible", False)))
+    asked = getattr(constraint, "keep_feasible", False)
+    return asked is not False and bool(np.any(asked))
 
 
 def warn_not_kept(what: str, stacklevel: int) -> None:
