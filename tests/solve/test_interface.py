@@ -101,6 +101,8 @@ def test_complex_numbers_are_refused_where_they_mean_nothing():
         minimize(distance, np.array([1.0 + 2.0j, 1.0]))
     with pytest.raises(TypeError, match=r"`Constraint\(target=...\)` must be a number"):
         Constraint(distance, "<", np.array([1.0j]))
+    with pytest.raises(TypeError, match=r"`Penalty\(x\)` takes real numbers"):
+        penalize(distance, sigma=1.0, alpha=1.0)(np.array([1.0j, 0.0]))
     with pytest.raises(TypeError, match=r"`minimize\(bounds=...\)` must be a number"):
         minimize(distance, START, bounds=[(0.0, 1.0j), (0.0, 1.0)])
 

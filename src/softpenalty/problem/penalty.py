@@ -214,6 +214,8 @@ class Penalty:
         return self.rows.labels
 
     def _point(self, x: ArrayLike) -> Floats:
+        if np.iscomplexobj(x):
+            raise TypeError(f"`Penalty(x)` takes real numbers; got {x!r}.")
         point = np.asarray(x, dtype=float)
         if point.ndim != 1 and not (self.vectorized and point.ndim == 2):
             raise ValueError(

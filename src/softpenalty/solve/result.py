@@ -49,8 +49,9 @@ class Result(scipy.optimize.OptimizeResult):
     nit, nfev, njev, nhev : iterations, points evaluated (differences included), points differentiated,
         points at which second derivatives were asked for
     maxcv : largest violation of a constraint
-    multipliers : dict, name → (k,), and ``"bounds"`` → (n,): ∂optimum/∂target with the sign changed; NaN
-        for fixed variables where derivatives are differenced, which does not leave the bounds
+    multipliers : dict, name → (k,), and ``"bounds"`` → (n,): ∂optimum/∂target with the sign changed,
+        so ≥ 0 for ``<``, ≤ 0 for ``>`` and dicts of type "ineq" (SLSQP's are ≥ 0), free for ``=``; NaN for
+        fixed variables where derivatives are differenced, which does not leave the bounds
     multiplier_vector : (m,), one entry a row of ``labels``
     labels : (m,) name and comparison of each row
     kkt : dict of ``stationarity``, ``feasibility`` and ``complementarity``
