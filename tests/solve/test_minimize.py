@@ -209,7 +209,7 @@ def test_all_variables_fixed():
     "arguments, message",
     [
         ({"method": "newton"}, r"`minimize\(method=...\)` must be one of 'sqp', 'penalty', 'multiplier'"),
-        ({"tol": -1.0}, r"`minimize\(tol=...\)` must be positive; got -1.0"),
+        ({"tol": -1.0}, r"`minimize\(tol=...\)` must be positive and finite; got -1.0"),
         ({"x0": [np.nan]}, r"`minimize\(x0=...\)` must be finite"),
         ({"x0": [[1.0]]}, r"`minimize\(x0=...\)` must have one axis"),
         ({"options": {"maxiter": 0}}, r"'maxiter'.*must be positive; got 0"),
