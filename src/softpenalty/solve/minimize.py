@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 from ..problem.canonical import Rows, stack_rows
 from ..problem.evaluation import Evaluation
 from ..problem.scipy_forms import read_bounds, read_constraints
-from .penalty_methods import solve_multiplier, solve_penalty
+from .penalty.fixed import solve_penalty
+from .penalty.multiplier import solve_multiplier
 from .point import Array, Model, find_start, largest
 from .result import History, Result, Solution, build_result, invalid_start
 from .sqp import Iterate, Outcome, solve_sqp
@@ -199,7 +200,7 @@ def _solve(
         raise ValueError(
             f"`minimize(method='sqp')` is dense and takes matrices up to {DENSE_LIMIT} entries; got "
             f"{model.n} free variables and {model.m} constraint rows. Use method='multiplier', which "
-            "needs Jᵀ·vector only, or a sparse solver such as IPOPT."
+            "takes sparse Jacobians as they are and keeps one n × n matrix, or a sparse solver such as IPOPT."
         )
     history = History()
 

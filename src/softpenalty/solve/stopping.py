@@ -54,6 +54,11 @@ class Status(Enum):
         "Use method='multiplier' or 'sqp', lower options['alpha'], or say in options['constraint_tol'] which "
         "error you accept.",
     )
+    WEAK_PENALTY = (
+        11,
+        "The penalty is too weak: a constraint is violated although its multiplier has reached sigma. Raise "
+        "options['sigma'], or leave it out and it is found.",
+    )
 
     @property
     def number(self) -> int:
