@@ -17,7 +17,7 @@ from ..point import Array, Mask, all_finite, largest
 __all__ = ["Bfgs", "Smooth"]
 
 ARMIJO, CURVATURE = 1e-4, 0.9  # c₁, c₂ of the Wolfe conditions
-ROUNDING = 1e-15  # relative to the value: changes below it are not visible
+ROUNDING = 1e-14  # relative to the value: where changes are below it, the slope alone decides
 TRIALS = 25  # points of one line search
 SHRINK = (0.1, 0.5)  # limits of one reduction by interpolation
 RETREAT = 0.25  # reduction after an undefined point
@@ -28,7 +28,7 @@ RECENT = 3
 NEAR = 1e-10  # so near to a bound, relative to max(1, |x|), a variable that is drawn to it is put there
 DAMPED = 0.1  # curvature learnt from a step, in units of the one expected, at least
 LEAST_CURVATURE = 1e-12  # least s·y relative to |s||y| that is more than rounding
-IDLE = 3  # steps in a row that change nothing visible
+IDLE = 5  # steps in a row that lower neither the value nor the gradient
 
 
 class Smooth(Protocol):
@@ -54,14 +54,13 @@ class Bfgs:
         self.inverse: Array | None = None
         self.trials = 0
         self._lengths: list[float] = []
-        self._idle = 0
         self.start(function, x)
 
     def start(self, function: Smooth, x: Array) -> None:
         """Go on with another function or from another point; the matrix stays."""
         self.function, self.x = function, x
         self.value, self.gradient = function(x), function.gradient(x)
-        self._idle = 0
+        self._idle, self._flattest = 0, largest(self.projected())
 
     def forget(self) -> None:
         """Start the matrix and the step lengths anew."""
@@ -126,34 +125,37 @@ class Bfgs:
             if new.tobytes() == x.tobytes():
                 break
             trial = self.function(new)
-            gradient = None
-            if math.isfinite(trial) and trial <= value + ARMIJO * expected + slack:
+            enough = trial <= value + ARMIJO * expected
+            undefined = not math.isfinite(trial)
+            if enough or trial <= value + slack:
                 gradient = self.function.gradient(new)
-                if all_finite(gradient):
+                undefined = not all_finite(gradient)
+                on_line = new == straight
+                ahead = float(gradient[on_line] @ d[on_line])
+                if not undefined and (enough or abs(ahead) <= -slope):
                     found = new, trial, gradient, t
-                    on_line = new == straight
-                    ahead = float(gradient[on_line] @ d[on_line])
                     if ahead >= CURVATURE * slope or t >= longest or not on_line.all():
                         break
                     low = t
-                    rise = ahead - slope
-                    guess = t * slope / -rise if rise > 0.0 else math.inf
-                    grown = min(max(guess, GROW[0] * t), GROW[1] * t)
-                    t = 0.5 * (low + high) if math.isfinite(high) else min(grown, longest)
+                    guess = t * slope / (slope - ahead) if ahead > slope else math.inf
+                    grown = min(max(guess, GROW[0] * t), GROW[1] * t, longest)
+                    t = 0.5 * (low + high) if math.isfinite(high) else grown
                     continue
             high = t
-            if gradient is not None or not math.isfinite(trial):
+            if undefined:
                 t = low + RETREAT * (t - low)
             elif found is not None:
                 t = 0.5 * (low + high)
             else:
                 excess = trial - value - expected
-                parabola = -0.5 * expected / excess * t
+                parabola = -0.5 * expected / excess * t if excess > 0.0 else 0.0
                 t = min(max(parabola, SHRINK[0] * t), SHRINK[1] * t)
         if found is None:
             return False
-        self._idle = self._idle + 1 if found[1] >= value - slack else 0
         self._take(*found)
+        flat = largest(self.projected())
+        self._idle = self._idle + 1 if self.value >= value - slack and flat >= self._flattest else 0
+        self._flattest = min(flat, self._flattest)
         return True
 
     def _take(self, x: Array, value: float, gradient: Array, t: float) -> None:

@@ -118,12 +118,16 @@ class Rounds:
         self.free_alpha = np.isnan(rows.alpha) & (options.alpha is None) | (not fixed)
         self.iterations, self.history = 0, History()
         g, J = evaluation.derivatives(x)
-        self.steepest = largest(g)  # gradient of the objective seen so far
         lengths = self.lengths(J)
         lengths[lengths == 0.0] = 1.0
         sigma, alpha = options.sigma, options.alpha
         if sigma is None:
+            if self.rows.sign.size:  # the start may be a stationary point: look beside it too
+                with np.errstate(all="ignore"):
+                    beside, _ = evaluation.derivatives(self.beside(x))
+                g = max(g, np.nan_to_num(beside, posinf=0.0, neginf=0.0), key=largest)
             sigma = SIGMA * (float(np.linalg.norm(g)) or 1.0) / lengths
+        self.steepest = largest(g)  # gradient of the objective seen so far
         if alpha is None:
             alpha = corner * max(1.0, largest(x)) * lengths
         self.penalty = Penalty(
@@ -235,10 +239,10 @@ class Rounds:
         self.bfgs.forget()
         self.bfgs.start(self.penalty, x)
 
-    def beside(self) -> Array:
-        """A point near the current one."""
-        random = np.random.default_rng(0).uniform(-1.0, 1.0, self.x.size)
-        return np.clip(self.x + KICK * np.maximum(1.0, np.abs(self.x)) * random, *self.bounds)
+    def beside(self, x: Array) -> Array:
+        """A point near `x`."""
+        random = np.random.default_rng(0).uniform(-1.0, 1.0, x.size)
+        return np.clip(x + KICK * np.maximum(1.0, np.abs(x)) * random, *self.bounds)
 
     def finish(self, status: Status, conflict: Mask | None = None) -> Result:
         """The result at the current point; a success wherever the point is one."""
@@ -335,7 +339,7 @@ def run_rounds(run: Rounds, adapt: Callable[[Rounds], bool]) -> Result:
                 if not lost and violation > HELPED * before and run.cancelled(weak):
                     if kicked:
                         return run.finish(Status.INFEASIBLE, weak)
-                    begin, kicked, lost = run.beside(), True, True
+                    begin, kicked, lost = run.beside(run.x), True, True
                 before = np.inf if lost else violation
                 run.replace(np.where(weak, STRONGER, 1.0) * run.penalty.sigma, run.penalty.alpha)
                 if lost:
