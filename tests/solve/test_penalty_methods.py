@@ -311,7 +311,7 @@ def test_infeasible(method, rows):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_runaway_does_not_raise(method):
-    """A product of signs: the penalized function falls like −x³ outside, which SciPy's BFGS follows to NaN."""
+    """The penalized function falls without limit outside; SciPy's BFGS follows it to NaN."""
 
     def fun(x):
         return ((x[0] - 3.0) ** 2 - 9.0) * x[1] ** 3 / (27.0 * np.sqrt(3.0))

@@ -27,6 +27,7 @@ __all__ = ["STRONGER", "Rounds", "run_rounds"]
 STATIONARITY = 1e-5  # default `tol`: BFGS stalls near sharp corners
 FEASIBILITY = 1e-6  # default `constraint_tol`
 DISTANCE = 0.1  # times `constraint_tol`: violation allowed in units of x, relative to max(1, |x|)
+OWN = 10.0  # times `tol`: gradient allowed in units of each variable's own size
 ROUNDED = 1e-15  # a row is not asked for more, relative to its size
 INNER_START, INNER_SHRINK = 1e-2, 0.1  # gradient asked of the first round, relative; factor a round
 INNER_LAST = 0.1  # share of `tol` asked of the last rounds
@@ -127,7 +128,6 @@ class Rounds:
                     beside, _ = evaluation.derivatives(self.beside(x))
                 g = max(g, np.nan_to_num(beside, posinf=0.0, neginf=0.0), key=largest)
             sigma = SIGMA * (float(np.linalg.norm(g)) or 1.0) / lengths
-        self.steepest = largest(g)  # gradient of the objective seen so far
         if alpha is None:
             alpha = corner * max(1.0, largest(x)) * lengths
         self.penalty = Penalty(
@@ -141,6 +141,8 @@ class Rounds:
         evaluation.bounds = bounds
         self.bfgs = Bfgs(self.penalty, x, *bounds)
         self._start, self._value = x, self.bfgs.value
+        self._steepest = self._worth = 0.0  # largest slope of the objective, in x and in units of x, so far
+        self._see(g)
         self._far = ASTRAY * max(1.0, self.violation())
 
     @property
@@ -195,9 +197,8 @@ class Rounds:
         """Minimize the current penalty from the current point, to a gradient of `gtol`, relative."""
         self.bfgs.start(_Watched(self.penalty, self.limits), self.x)
         while True:
-            gradient, _ = self.evaluation.derivatives(self.x)
-            self.steepest = max(self.steepest, largest(gradient))
-            if largest(self.bfgs.projected()) <= gtol * self._unit(gradient):
+            self._see(self.evaluation.derivatives(self.x)[0])
+            if self._residual(self.bfgs.projected()) <= gtol:
                 return _Ending.STATIONARY
             if not self.bfgs.step():
                 return _Ending.STUCK
@@ -253,10 +254,15 @@ class Rounds:
         # Rows off their target by more than the error accepted are not active. If the point is stationary
         # without them, complementarity holds within that error; if not, their multipliers tell the user more.
         inactive = ~self.rows.equality & (residuals < -self.allowed())
+        active = np.where(inactive, 0.0, multipliers)
+        g, J = self.evaluation.derivatives(self.x)
+        pull = g + J.T @ self.rows.pull_back(active, J.shape[0])
         tolerances = replace(self.tolerances, complementarity=np.inf)
         if self.violated().any():
             tolerances = replace(tolerances, feasibility=0.0)
-        result = self._result(np.where(inactive, 0.0, multipliers), status, tolerances, conflict)
+        if self._residual(np.where(self._pressed(pull), 0.0, pull)) > tolerances.stationarity:
+            tolerances = replace(tolerances, stationarity=0.0)
+        result = self._result(active, status, tolerances, conflict)
         if result.success:
             return result
         return self._result(multipliers, status, replace(tolerances, complementarity=0.0), conflict)
@@ -276,7 +282,7 @@ class Rounds:
             self.bounds,
             status,
             tolerances,
-            min(1.0, self.steepest),
+            min(1.0, self._steepest),
             nit=self.iterations,
             nfev=evaluation.nfev,
             njev=evaluation.njev,
@@ -292,18 +298,34 @@ class Rounds:
         pressed: Mask = low | high | (lower == upper)
         return pressed
 
+    def _sizes(self) -> Array:
+        """What a change of each variable is measured by, (n,); 0 where nothing is known."""
+        return np.maximum(np.abs(self.x), np.abs(self._start))
+
+    def _see(self, gradient: Array) -> None:
+        """Remember how steep the objective has been."""
+        self._steepest = max(self._steepest, largest(gradient))
+        self._worth = max(self._worth, largest(gradient * self._sizes()))
+
     def _unit(self, gradient: Array) -> float:
         """Size of the gradient that stationarity is relative to."""
-        return max(min(1.0, self.steepest), largest(gradient))
+        return max(min(1.0, self._steepest), largest(gradient))
+
+    def _residual(self, residual: Array) -> float:
+        """Size of a residual gradient, relative to the objective's: largest entry, and by variable."""
+        gradient, _ = self.evaluation.derivatives(self.x)
+        f, sizes = self.penalty.objective(self.x), self._sizes()
+        worth = max(abs(f), largest(gradient * sizes), min(1.0, self._worth))
+        plain = largest(residual) / (self._unit(gradient) or 1.0)
+        return max(plain, largest(residual * sizes) / (OWN * worth or 1.0))
 
     def _record(self) -> None:
-        gradient, _ = self.evaluation.derivatives(self.x)
         self.history.append(
             {
                 "nit": self.iterations,
                 "fun": self.penalty.objective(self.x),
                 "maxcv": float(self.penalty.violations(self.x).max(initial=0.0)),
-                "stationarity": largest(self.bfgs.projected()) / (self._unit(gradient) or 1.0),
+                "stationarity": self._residual(self.bfgs.projected()),
                 "step": self.bfgs.length,
                 "trials": self.bfgs.trials,
                 "multipliers": self.penalty.multipliers(self.x),
