@@ -323,6 +323,33 @@ def test_a_runaway_does_not_raise(method):
     assert result.nfev < 1000
 
 
+NASTY = {
+    "overflow": lambda x: np.exp(50.0 * x[0] + x[1]),
+    "huge": lambda x: 1e150 * (x[0] - x[1]),
+    "logarithm": lambda x: np.log(x[0] + x[1]),
+    "pole": lambda x: 1.0 / (x[0] - x[1]),
+    "steps": lambda x: np.floor(3.0 * x[0] + x[1]),
+    "waves": lambda x: 1e-8 * np.sin(30.0 * (x[0] + x[1])),
+}
+
+
+@pytest.mark.parametrize("row", NASTY)
+@pytest.mark.parametrize("objective", NASTY)
+@pytest.mark.parametrize("method", METHODS)
+def test_nothing_makes_it_raise_or_warn(method, objective, row):
+    """Warnings are errors here; those of the functions themselves are the solver's to silence."""
+    result = solve(
+        NASTY[objective],
+        [0.7, 0.2],
+        Constraint(NASTY[row], "<", -0.5),
+        method=method,
+        maxiter=60,
+        maxfev=1000,
+    )
+    assert result.status in {status.number for status in Status}
+    assert np.isfinite(result.x).all()
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_points_where_a_function_fails_are_stepped_back_from(method):
     def root(x):

@@ -179,3 +179,5 @@ class Bfgs:
         s = s / product
         half = np.outer(0.5 * (product + float(y @ image)) * s - image, s)
         self.inverse += half + half.T
+        if not all_finite(self.inverse):
+            self.inverse = None

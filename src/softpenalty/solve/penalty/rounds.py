@@ -36,7 +36,7 @@ SIGMA = 10.0  # times the gradient in units of the row: twice would do if it wer
 STRONGER = 10.0  # factor on sigma where the penalty has given way
 RAISES = 15  # times that this helps: sigma has grown from rounding to rounding then
 SATURATED = 0.9  # slope of a kernel from which on it has nothing more to give
-ASTRAY = 1e3  # violations so many times those at the start, or 1: the penalty does not hold
+ASTRAY = 1e3  # violations so many times what is usual at the start: the penalty does not hold
 FAR = 1e12  # distance from the start, relative to max(1, |x|), that nobody wants to go
 DEEP = 1e15  # fall of the penalized function, relative to max(1, |value| at the start), likewise
 HELPED = 0.9  # a stronger penalty lowers the violation by this factor at least, or did not help
@@ -69,12 +69,10 @@ class _Watched:
         status = self.limits.reached(0)
         if status is not None:
             raise _StopError(status)
-        with np.errstate(all="ignore"):
-            return float(self.penalty(x))
+        return float(self.penalty(x))
 
     def gradient(self, x: Array) -> Array:
-        with np.errstate(all="ignore"):
-            return self.penalty.gradient(x)
+        return self.penalty.gradient(x)
 
 
 class Rounds:
@@ -94,6 +92,7 @@ class Rounds:
     size : (m,) what the violation of a row is relative to
     """
 
+    @np.errstate(all="ignore")
     def __init__(
         self,
         evaluation: Evaluation,
@@ -124,8 +123,7 @@ class Rounds:
         sigma, alpha = options.sigma, options.alpha
         if sigma is None:
             if self.rows.sign.size:  # the start may be a stationary point: look beside it too
-                with np.errstate(all="ignore"):
-                    beside, _ = evaluation.derivatives(self.beside(x))
+                beside, _ = evaluation.derivatives(self.beside(x))
                 g = max(g, np.nan_to_num(beside, posinf=0.0, neginf=0.0), key=largest)
             sigma = SIGMA * (float(np.linalg.norm(g)) or 1.0) / lengths
         if alpha is None:
@@ -143,7 +141,8 @@ class Rounds:
         self._start, self._value = x, self.bfgs.value
         self._steepest = self._worth = 0.0  # largest slope of the objective, in x and in units of x, so far
         self._see(g)
-        self._far = ASTRAY * max(1.0, self.violation())
+        # What a row changes by when x changes by its size, and what it is off by at the start.
+        self._usual = np.maximum(lengths * max(1.0, largest(x)), np.abs(self.penalty.errors(x)))
 
     @property
     def x(self) -> Array:
@@ -165,8 +164,8 @@ class Rounds:
         return allowed
 
     def violation(self) -> float:
-        """Sum of all violations, relative to the rows' sizes."""
-        return float(np.sum(self.penalty.violations(self.x) / self.size))
+        """Sum of all violations, in units of what is usual at the start."""
+        return float(np.sum(self.penalty.violations(self.x) / self._usual))
 
     def violated(self) -> Mask:
         """Which rows are violated by more than is allowed."""
@@ -212,7 +211,7 @@ class Rounds:
             distance = largest(self.x - self._start) / max(1.0, largest(self._start))
             if distance > FAR or self.bfgs.value < -DEEP * max(1.0, abs(self._value)):
                 return _Ending.ENDLESS
-            if self.free_sigma.any() and self.violation() > self._far:
+            if self.free_sigma.any() and self.violation() > ASTRAY:
                 return _Ending.ASTRAY
 
     def weak(self, ending: _Ending) -> Mask:
@@ -333,6 +332,7 @@ class Rounds:
         )
 
 
+@np.errstate(all="ignore")  # what overflows is not finite, and stepped back from
 def run_rounds(run: Rounds, adapt: Callable[[Rounds], bool]) -> Result:
     """Minimize, strengthen what gives way, let `adapt` change the rest; until success or nothing helps.
 
