@@ -10,14 +10,15 @@ import numpy as np
 from ...problem.evaluation import Evaluation
 from ..point import Array, find_start
 from ..result import Result, invalid_start
-from .rounds import STRONGER, Rounds, run_rounds
+from .rounds import STRONGER, First, Rounds, run_rounds
 
 if TYPE_CHECKING:
     from ..minimize import Options
 
 __all__ = ["solve_penalty"]
 
-SOFT = 0.1  # first corner, relative to what the row changes by when x changes by max(1, |x|)
+# A soft start; sharper corners than this accuracy needs hinder BFGS.
+FIRST = First("softplus", corner=0.1, accuracy=1e-6, kept=True)
 SHARPER = 10.0  # alpha is divided by at most this a round: BFGS follows
 MARGIN = 0.5  # share of the accepted error that the next corner is to leave
 SHARPEST = 1e-3  # relative to the accepted error: a sharper corner gains nothing
@@ -40,7 +41,7 @@ def solve_penalty(
     x = find_start(evaluation, x0, *bounds)
     if x is None:
         return invalid_start(evaluation, x0, bounds)
-    run = Rounds(evaluation, x, bounds, tol, options, tell, kernel="softplus", corner=SOFT, fixed=True)
+    run = Rounds(evaluation, x, bounds, tol, options, tell, FIRST)
     return run_rounds(run, _sharpen)
 
 

@@ -10,18 +10,19 @@ import numpy as np
 from ...problem.evaluation import Evaluation
 from ..point import Array, find_start
 from ..result import Result, invalid_start
-from .rounds import Rounds, run_rounds
+from .rounds import First, Rounds, run_rounds
 
 if TYPE_CHECKING:
     from ..minimize import Options
 
 __all__ = ["solve_multiplier"]
 
-CORNER = 1e-2  # alpha, relative to what the row changes by when x changes by max(1, |x|)
+# The accuracy is that of "sqp": the balance costs little more.
+FIRST = First("algebraic", corner=1e-2, accuracy=1e-8, kept=False)
 FALL = 0.25  # error or force of a row must fall by this factor a round, else it is enforced harder
 HARDER = 4.0  # factor on an equality's sigma, divisor of an inequality's alpha
 FADE = 0.1  # sigma does not fall below this share of the last one: a constraint may become active again
-SHARPEST = 1e-9  # relative to the first corner
+SHARPEST = 10.0  # times the accepted error: at sharper corners rounding shows in the multipliers
 
 
 def solve_multiplier(
@@ -41,7 +42,7 @@ def solve_multiplier(
     x = find_start(evaluation, x0, *bounds)
     if x is None:
         return invalid_start(evaluation, x0, bounds)
-    run = Rounds(evaluation, x, bounds, tol, options, tell, kernel="algebraic", corner=CORNER, fixed=False)
+    run = Rounds(evaluation, x, bounds, tol, options, tell, FIRST)
     return run_rounds(run, _Balance(run))
 
 
@@ -50,7 +51,6 @@ class _Balance:
 
     def __init__(self, run: Rounds) -> None:
         self.errors = self.forces = np.full(len(run.rows), np.inf)
-        self.sharpest = SHARPEST * np.asarray(run.penalty.alpha)
         kernel = run.penalty.kernel
         self.balances = kernel.has_width and float(kernel.slope(0.0, 1.0)) > 0.0
 
@@ -63,7 +63,7 @@ class _Balance:
         self.errors, self.forces = errors, forces
         balanced = np.maximum(np.asarray(penalty.combination.balance(multipliers, alpha)), FADE * sigma)
         held = np.where(slow, HARDER, 1.0) * np.maximum(sigma, 2.0 * np.abs(multipliers))
-        sharper = np.maximum(alpha / HARDER, self.sharpest)
+        sharper = np.maximum(alpha / HARDER, np.minimum(alpha, SHARPEST * run.allowed()))
         run.replace(
             np.where(equality | (not self.balances), held, balanced),
             np.where(slow & ~equality, sharper, alpha),

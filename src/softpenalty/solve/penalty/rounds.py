@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,11 +22,13 @@ from .bfgs import Bfgs
 if TYPE_CHECKING:
     from ..minimize import Options
 
-__all__ = ["STRONGER", "Rounds", "run_rounds"]
+__all__ = ["STRONGER", "First", "Rounds", "run_rounds"]
 
 STATIONARITY = 1e-5  # default `tol`: BFGS stalls near sharp corners
-FEASIBILITY = 1e-6  # default `constraint_tol`
-DISTANCE = 0.1  # times `constraint_tol`: violation allowed in units of x, relative to max(1, |x|)
+# Violation allowed in units of x, relative to max(1, |x|), as nobody knows in which units a row is small: the
+# first unless the user has a wish, the second as a share of the `constraint_tol` wished for.
+DISTANCE, DISTANCE_SHARE = 3e-10, 0.1
+SEEN = 1e-3  # share of the steepest gradient seen, up to 1, that stationarity is relative to at least
 OWN = 10.0  # times `tol`: gradient allowed in units of each variable's own size
 ROUNDED = 1e-15  # a row is not asked for more, relative to its size
 INNER_START, INNER_SHRINK = 1e-2, 0.1  # gradient asked of the first round, relative; factor a round
@@ -42,6 +44,15 @@ DEEP = 1e15  # fall of the penalized function, relative to max(1, |value| at the
 HELPED = 0.9  # a stronger penalty lowers the violation by this factor at least, or did not help
 CANCELLED = 1e-2  # a step of max(1, |x|) lowers the violation by no more than this share, to first order
 KICK = 0.1  # step off a point where that is so, relative to max(1, |x|): it may be a maximum
+
+
+class First(NamedTuple):
+    """What a method starts with."""
+
+    kernel: str  #: unless the options have one
+    corner: float  #: first alpha, relative to what a row changes by when x changes by max(1, |x|)
+    accuracy: float  #: `constraint_tol` unless the options have one
+    kept: bool  #: whether sigma and alpha stay what the user made them
 
 
 class _Ending(Enum):
@@ -81,9 +92,7 @@ class Rounds:
     Parameters
     ----------
     x : (n,) a start where everything is defined
-    kernel : name of the kernel unless the options have one
-    corner : first alpha, relative to what a row changes by when x changes by max(1, |x|)
-    fixed : whether sigma and alpha stay what the user made them
+    first : what the method starts with
 
     Attributes
     ----------
@@ -101,21 +110,19 @@ class Rounds:
         tol: float | None,
         options: Options,
         tell: Callable[[Result], bool] | None,
-        *,
-        kernel: str,
-        corner: float,
-        fixed: bool,
+        first: First,
     ) -> None:
         self.evaluation, self.bounds, self.tell = evaluation, bounds, tell
         self.limits = Limits(options.maxiter, options.maxfev, options.max_time, lambda: evaluation.nfev)
-        feasibility = FEASIBILITY if options.constraint_tol is None else options.constraint_tol
+        given = options.constraint_tol
         self.tolerances = replace(
-            Tolerances.at(STATIONARITY if tol is None else tol, feasibility), distance=DISTANCE * feasibility
+            Tolerances.at(STATIONARITY if tol is None else tol, first.accuracy if given is None else given),
+            distance=DISTANCE if given is None else DISTANCE_SHARE * given,
         )
         self.rows = rows = stack_rows("minimize", evaluation.blocks, evaluation.sizes or [])
         self.size = np.maximum(1.0, np.abs(rows.target))
-        self.free_sigma = np.isnan(rows.sigma) & (options.sigma is None) | (not fixed)
-        self.free_alpha = np.isnan(rows.alpha) & (options.alpha is None) | (not fixed)
+        self.free_sigma = np.isnan(rows.sigma) & (options.sigma is None) | (not first.kept)
+        self.free_alpha = np.isnan(rows.alpha) & (options.alpha is None) | (not first.kept)
         self.iterations, self.history = 0, History()
         g, J = evaluation.derivatives(x)
         lengths = self.lengths(J)
@@ -127,10 +134,10 @@ class Rounds:
                 g = max(g, np.nan_to_num(beside, posinf=0.0, neginf=0.0), key=largest)
             sigma = SIGMA * (float(np.linalg.norm(g)) or 1.0) / lengths
         if alpha is None:
-            alpha = corner * max(1.0, largest(x)) * lengths
+            alpha = first.corner * max(1.0, largest(x)) * lengths
         self.penalty = Penalty(
             evaluation,
-            kernel=find_kernel("minimize", kernel if options.kernel is None else options.kernel),
+            kernel=find_kernel("minimize", first.kernel if options.kernel is None else options.kernel),
             combination=find_combination("minimize", options.combination),
             sigma=sigma,
             alpha=alpha,
@@ -281,7 +288,7 @@ class Rounds:
             self.bounds,
             status,
             tolerances,
-            min(1.0, self._steepest),
+            min(1.0, SEEN * self._steepest),
             nit=self.iterations,
             nfev=evaluation.nfev,
             njev=evaluation.njev,
@@ -308,13 +315,13 @@ class Rounds:
 
     def _unit(self, gradient: Array) -> float:
         """Size of the gradient that stationarity is relative to."""
-        return max(min(1.0, self._steepest), largest(gradient))
+        return max(min(1.0, SEEN * self._steepest), largest(gradient))
 
     def _residual(self, residual: Array) -> float:
         """Size of a residual gradient, relative to the objective's: largest entry, and by variable."""
         gradient, _ = self.evaluation.derivatives(self.x)
         f, sizes = self.penalty.objective(self.x), self._sizes()
-        worth = max(abs(f), largest(gradient * sizes), min(1.0, self._worth))
+        worth = max(abs(f), largest(gradient * sizes), min(1.0, SEEN * self._worth))
         plain = largest(residual) / (self._unit(gradient) or 1.0)
         return max(plain, largest(residual * sizes) / (OWN * worth or 1.0))
 
