@@ -242,7 +242,8 @@ class Rounds:
         return fall <= CANCELLED * float(np.abs(multipliers) @ self.penalty.violations(self.x))
 
     def restart(self, x: Array) -> None:
-        """Go to another point, with nothing known about curvature."""
+        """Go to another point and forget what was seen on the way astray."""
+        self._steepest = self._worth = 0.0
         self.bfgs.forget()
         self.bfgs.start(self.penalty, x)
 
