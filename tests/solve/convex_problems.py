@@ -6,7 +6,7 @@ makes its gradient at u* the one wanted. The objective is strictly convex, every
 u* is the one global minimum. The solver sees x = D·u, objective·s and rows·w with the factors of the kind.
 
 In natural units the Hessian of the objective has eigenvalues of at least `FLATTEST`, rows have gradients
-of length 0.3 to 3 at u*, |u*| is a few units, multipliers are at most 10.
+of length 0.3 to 3 at u* (copies 0.15 to 6), |u*| is some units, multipliers are 0 or between 0.01 and 10.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ SEED = 20240
 KINDS = ("plain", "rows", "objective", "variables ×3", "variables ×8")
 SIZE = 2000  # of the whole set; problem i is of kind i mod 5
 MAX_N, MAX_ROWS = 30, 60
-FLATTEST, STEEPEST = 0.1, 10.0  # eigenvalues of the quadratic part of the objective
+FLATTEST = 0.1  # least eigenvalue of the objective's Hessian
+SPREADS = (1.0, 1e2, 1e4)  # ratios of the largest to the least eigenvalue of its quadratic part
+LARGEST_GRADIENT = 100.0  # of the objective at the solution
 FORMS = ("Constraint", "NonlinearConstraint", "LinearConstraint", "dict")
 SOLVED = 1e-6
 WRONG = 1e-4  # see `judge`
@@ -149,10 +151,10 @@ def judge(problem: Problem, result: Any) -> Verdict:
 
     The objective is tested from above only: by convexity it is below the optimum by no more than
     Σ|multiplier|·violation. `WRONG` cannot accuse an honest solver: where the gradient of the Lagrangian is
-    right to 1e-6 of the objective's (whose size at the solution is below 100 in natural units), strong
-    convexity leaves a gap below (1e-6·100)²/(2·FLATTEST) = 5e-8 from it, and violations of 1e-6 with
-    multipliers of 10 move the objective by 1e-5 each and in the other direction. A point that is wrong by
-    1e-4 has therefore missed the documented tolerances, not this judge's idea of them.
+    right to 1e-6 of the objective's in each of n ≤ 30 components, strong convexity leaves a gap of at most
+    (1e-6·LARGEST_GRADIENT)²·30/(2·FLATTEST) = 1.5e-6, and violations lower the objective. Rows × 1e-3 that
+    are met to 1e-8 are met to 1e-5 in natural units. A point that is wrong by 1e-4 has therefore missed the
+    documented tolerances, measured in each variable's own unit.
     """
     u = np.asarray(result.x, dtype=float) / problem.variable_scale
     f = float(problem.objective.values(u)[0])
@@ -168,16 +170,17 @@ def make(index: int) -> Problem:
     """Problem number `index`, the same on every call."""
     random = np.random.default_rng([SEED, index])
     kind = KINDS[index % len(KINDS)]
-    n = round(MAX_N ** random.uniform())
+    n = round(MAX_N ** random.uniform()) if random.uniform() < 0.5 else int(random.integers(1, MAX_N + 1))
     u = random.normal(size=n) * random.choice([1.0, 3.0])
-    u[random.uniform(size=n) < 0.1] = 0.0
+    u[random.uniform(size=n) < random.choice([0.1, 0.5])] = 0.0
+    weak = float(random.choice([0.0, 0.2, 0.5]))  # share of the active that have no multiplier
     # A direction in which all inequalities are left strictly (in most problems): there is an inside.
     inward = random.normal(size=n)
     inward /= np.linalg.norm(inward)
     open_inside = random.uniform() < 0.8
     traits = ["open inside"] if open_inside else []
-    lower, upper, z, fixed = _bounds(random, u, inward, open_inside, traits)
-    rows, low, high, y = _rows(random, u, np.where(fixed, 0.0, inward), open_inside, traits)
+    lower, upper, z, fixed = _bounds(random, u, inward, open_inside, weak, traits)
+    rows, low, high, y = _rows(random, u, np.where(fixed, 0.0, inward), open_inside, weak, traits)
     objective = _objective(random, u, -z - y @ rows.gradients(u), traits)
     m = low.size
     scales = {
@@ -201,7 +204,7 @@ def make(index: int) -> Problem:
 
 
 def _bounds(
-    random: Random, u: Array, inward: Array, open_inside: bool, traits: list[str]
+    random: Random, u: Array, inward: Array, open_inside: bool, weak: float, traits: list[str]
 ) -> tuple[Array, Array, Array, Array]:
     """Bounds, their multipliers (positive at an upper one) and which variables are fixed."""
     n = u.size
@@ -224,23 +227,23 @@ def _bounds(
         elif random.uniform() < share:
             at_lower = inward[j] > 0 if open_inside else random.uniform() < 0.5
             (lower if at_lower else upper)[j] = u[j]
-            z[j] = _multiplier(random) * (-1.0 if at_lower else 1.0)
+            z[j] = _multiplier(random, weak) * (-1.0 if at_lower else 1.0)
     if fixed.any():
         traits.append("fixed")
     return lower, upper, z, fixed
 
 
-def _multiplier(random: Random) -> float:
-    return 0.0 if random.uniform() < 0.2 else float(10.0 ** random.uniform(-2, 1))
+def _multiplier(random: Random, weak: float) -> float:
+    return 0.0 if random.uniform() < weak else float(10.0 ** random.uniform(-2, 1))
 
 
 def _rows(
-    random: Random, u: Array, inward: Array, open_inside: bool, traits: list[str]
+    random: Random, u: Array, inward: Array, open_inside: bool, weak: float, traits: list[str]
 ) -> tuple[Convex, Array, Array, Array]:
     """Rows, their limits (m,) and multipliers (m,), positive at an upper limit."""
     n = u.size
     most = min(MAX_ROWS, 2 * n + 1) if random.uniform() < 0.85 else MAX_ROWS
-    m = int(random.integers(0, most + 1))
+    m = 0 if random.uniform() < 0.15 else int(random.integers(0, most + 1))
     rows = Convex(n, m)
     low, high, y = np.full(m, -np.inf), np.full(m, np.inf), np.zeros(m)
     active_share = random.choice([0.1, 0.3, 0.6, 1.0])
@@ -273,7 +276,7 @@ def _rows(
         value = float(rows.values(u)[i])
         if equality:
             low[i] = high[i] = value
-            y[i] = _multiplier(random) * random.choice([-1.0, 1.0])
+            y[i] = _multiplier(random, weak) * random.choice([-1.0, 1.0])
             continue
         if random.uniform() < freeing:
             traits.append("free rows")
@@ -282,7 +285,7 @@ def _rows(
         limit = value if active else value + sign * 10.0 ** random.uniform(-1, 1.5)
         (high if sign > 0 else low)[i] = limit
         if active:
-            y[i] = sign * _multiplier(random)
+            y[i] = sign * _multiplier(random, weak)
         if not curved and random.uniform() < 0.2:  # a range
             (low if sign > 0 else high)[i] = value - sign * 10.0 ** random.uniform(-1, 1.5)
             traits.append("ranges")
@@ -304,7 +307,7 @@ def _objective(random: Random, u: Array, gradient: Array, traits: list[str]) -> 
     n = u.size
     objective = Convex(n, 1)
     V = np.linalg.qr(random.normal(size=(n, n)))[0]
-    eigenvalues = 10.0 ** random.uniform(np.log10(FLATTEST), np.log10(STEEPEST), n)
+    eigenvalues = FLATTEST * random.choice(SPREADS) ** random.uniform(0, 1, n)
     objective.add(0, np.sqrt(eigenvalues)[:, None] * V, np.zeros(n), np.zeros(n, dtype=int), np.ones(n))
     if random.uniform() < 0.5:
         traits.append("smooth")
