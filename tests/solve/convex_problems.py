@@ -11,7 +11,6 @@ of length 0.3 to 3 at u* (copies 0.15 to 6), |u*| is some units, multipliers are
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -108,13 +107,12 @@ class Problem:
         """Largest violation of a row or bound, natural, relative to max(1, |limit|)."""
         values = np.append(self.rows.values(u), u)
         low, high = np.append(self.low, self.lower), np.append(self.high, self.upper)
-        excess = np.maximum(_relative(low - values, low), _relative(values - high, high))
+        excess = [(low - values) / _size(low), (values - high) / _size(high)]
         return float(np.max(excess, initial=0.0))
 
 
-def _relative(excess: Array, limit: Array) -> Array:
-    finite = np.isfinite(limit)
-    return np.where(finite, excess / np.where(finite, np.maximum(1.0, np.abs(limit)), 1.0), -np.inf)
+def _size(limit: Array) -> Array:
+    return np.where(np.isfinite(limit), np.maximum(1.0, np.abs(limit)), 1.0)
 
 
 @dataclass(frozen=True)
@@ -149,21 +147,20 @@ class Verdict:
 def judge(problem: Problem, result: Any) -> Verdict:
     """Measure a result in natural units.
 
-    The objective is tested from above only: by convexity it is below the optimum by no more than
-    Σ|multiplier|·violation. `WRONG` cannot accuse an honest solver: where the gradient of the Lagrangian is
-    right to 1e-6 of the objective's in each of n ≤ 30 components, strong convexity leaves a gap of at most
-    (1e-6·LARGEST_GRADIENT)²·30/(2·FLATTEST) = 1.5e-6, and violations lower the objective. Rows × 1e-3 that
-    are met to 1e-8 are met to 1e-5 in natural units. A point that is wrong by 1e-4 has therefore missed the
-    documented tolerances, measured in each variable's own unit.
+    The objective is tested from above only: it can be below the optimum by violation alone. Why `WRONG` does
+    not accuse an honest solver: for multipliers of the right sign f − f* ≤ |∇L|²/(2·FLATTEST) − Σ y·error.
+    With ∇L right to 1e-6 of the gradient in each of n ≤ 30 components the first term is at most
+    (1e-6·LARGEST_GRADIENT)²·30/(2·FLATTEST) = 1.5e-6; the second is zero for multipliers of an active set
+    (at the edge of the documented complementarity, 1e-5 each, it would take ten rows). Rows × 1e-3 that are
+    met to 1e-8 are met to 1e-5 in natural units. All this holds in each variable's own unit.
     """
     u = np.asarray(result.x, dtype=float) / problem.variable_scale
     f = float(problem.objective.values(u)[0])
     gap = (f - problem.optimum) / max(1.0, abs(problem.optimum))
     violation = problem.violation(u)
-    finite = np.isfinite(gap) and np.isfinite(violation)
-    return Verdict(
-        gap if finite else np.inf, violation if finite else np.inf, bool(result.success), int(result.status)
-    )
+    if not (np.isfinite(gap) and np.isfinite(violation)):
+        gap = violation = np.inf
+    return Verdict(gap, violation, bool(result.success), int(result.status))
 
 
 def make(index: int) -> Problem:
@@ -182,23 +179,16 @@ def make(index: int) -> Problem:
     lower, upper, z, fixed = _bounds(random, u, inward, open_inside, weak, traits)
     rows, low, high, y = _rows(random, u, np.where(fixed, 0.0, inward), open_inside, weak, traits)
     objective = _objective(random, u, -z - y @ rows.gradients(u), traits)
-    m = low.size
-    scales = {
-        "variable_scale": np.ones(n),
-        "row_scale": np.ones(m),
-        "objective_scale": 1.0,
-    }
+    D, w, s = np.ones(n), np.ones(low.size), 1.0
     if kind == "rows":
-        scales["row_scale"] = 10.0 ** random.uniform(-3, 3, m)
+        w = 10.0 ** random.uniform(-3, 3, low.size)
     elif kind == "objective":
-        scales["objective_scale"] = float(10.0 ** random.uniform(-8, 8))
+        s = float(10.0 ** random.uniform(-8, 8))
     elif kind != "plain":
         power = 3 if kind == "variables ×3" else 8
-        scales["variable_scale"] = 10.0 ** random.uniform(-power, power, n)
+        D = 10.0 ** random.uniform(-power, power, n)
     start = _start(random, u, inward, traits)
-    problem = Problem(
-        index, kind, objective, rows, low, high, lower, upper, u, start, y, traits=traits, **scales
-    )
+    problem = Problem(index, kind, objective, rows, low, high, lower, upper, u, start, y, D, w, s, traits)
     problem.arguments = _arguments(random, problem)
     return problem
 
@@ -208,8 +198,7 @@ def _bounds(
 ) -> tuple[Array, Array, Array, Array]:
     """Bounds, their multipliers (positive at an upper one) and which variables are fixed."""
     n = u.size
-    lower, upper, z = np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n)
-    fixed = np.zeros(n, dtype=bool)
+    lower, upper, z, fixed = np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n), np.zeros(n, dtype=bool)
     if random.uniform() < 0.3:
         return lower, upper, z, fixed
     traits.append("bounds")
@@ -253,7 +242,9 @@ def _rows(
     freeing = 0.2 if random.uniform() < 0.2 else 0.0
     for i in range(m):
         if i and random.uniform() < copying:  # the same again, or twice the same thing in other words
-            _copy(rows, low, high, int(random.integers(i)), i, float(random.choice([1.0, 0.5, -2.0])))
+            source, factor = int(random.integers(i)), float(random.choice([1.0, 0.5, -2.0]))
+            rows.linear[i], rows.weights[i] = factor * rows.linear[source], factor * rows.weights[source]
+            low[i], high[i] = sorted([factor * low[source], factor * high[source]])
             traits.append("redundant")
             continue
         gradient = random.normal(size=n)
@@ -295,17 +286,9 @@ def _rows(
     return rows, low, high, y
 
 
-def _copy(rows: Convex, low: Array, high: Array, source: int, row: int, factor: float) -> None:
-    rows.linear[row] = factor * rows.linear[source]
-    rows.weights[row] = factor * rows.weights[source]
-    limits = factor * low[source], factor * high[source]
-    low[row], high[row] = min(limits), max(limits)
-
-
 def _objective(random: Random, u: Array, gradient: Array, traits: list[str]) -> Convex:
     """Strictly convex, with this gradient at u."""
-    n = u.size
-    objective = Convex(n, 1)
+    n, objective = u.size, Convex(u.size, 1)
     V = np.linalg.qr(random.normal(size=(n, n)))[0]
     eigenvalues = FLATTEST * random.choice(SPREADS) ** random.uniform(0, 1, n)
     objective.add(0, np.sqrt(eigenvalues)[:, None] * V, np.zeros(n), np.zeros(n, dtype=int), np.ones(n))
@@ -401,7 +384,7 @@ def _constraint(
     if form == "LinearConstraint":
         A = jac(np.zeros(D.size))
         return LinearConstraint(scipy.sparse.csr_array(A) if random.uniform() < 0.2 else A, low, high)
-    derivative: dict[str, Callable[[Array], Array]] = {"jac": jac} if exact else {}
+    derivative: dict[str, Any] = {"jac": jac} if exact else {}
     if form == "NonlinearConstraint":
         return NonlinearConstraint(values, low, high, **derivative)
     target = high if operator == "<" else low

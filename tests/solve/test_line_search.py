@@ -84,6 +84,12 @@ def test_the_penalty_counts_as_much_as_the_objective():
     assert line.search(predicted=0.5, weight=2.0).point is None
 
 
+def test_a_violation_that_falls_is_a_gain():
+    line = Line(lambda t: 0.5 * t, lambda t: [1.0 - t])
+    assert line.search(predicted=1.5, weight=2.0).t == 1.0
+    assert line.search(predicted=1.5, weight=0.4).point is None
+
+
 def test_interpolation_hits_the_minimum_of_a_parabola():
     # f = t² − 0.6t has its minimum at 0.3 and slope −0.6; the full step is refused
     line = Line(lambda t: t * t - 0.6 * t)
