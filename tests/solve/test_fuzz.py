@@ -91,9 +91,12 @@ def test_all():
 
 @pytest.mark.parametrize("index", range(200))
 def test_solutions_are_solutions(index):
-    """The construction itself: feasible, stationary with multipliers of the right sign, correct gradients."""
+    """The construction itself: convex, feasible, stationary with multipliers of the right sign."""
     problem = make(index)
     u = problem.solution
+    assert (problem.objective.weights >= 0.0).all()
+    assert (problem.rows.weights[np.isfinite(problem.high)] >= 0.0).all()
+    assert (problem.rows.weights[np.isfinite(problem.low)] <= 0.0).all()
     assert problem.violation(u) <= 1e-13
     g = problem.objective.gradients(u)[0] + problem.multipliers @ problem.rows.gradients(u)
     size = np.abs(problem.objective.linear).max() + 1.0
