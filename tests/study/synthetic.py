@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from scipy.special import ndtri
 
 from softpenalty.study import published
 from softpenalty.study.experiments import ALPHAS, SIGMAS, STANDARD
 from softpenalty.study.records import RECORDS_NAME, Records, Trial
 
 KERNELS = {c.name: (c.kernel, c.combination, c.sigma, c.alpha) for c in STANDARD}
-ERROR_SPREAD, ITERATION_SPREAD = 0.5, 0.2  # of the logarithms; real errors spread by about 0.9
+ERROR_SPREAD, ITERATION_SPREAD = 0.9, 0.35  # standard deviations of the logarithms, about the real ones
 BALANCE = {"balance norm": "algebraic norm", "balance sum": "algebraic sum"}
 
 Change = Callable[[str, str, int, str, str], float]
@@ -44,13 +45,12 @@ def write_records(
 
 def _trials(samples: int, change: Change, skip: Skip) -> Iterator[Trial]:
     generator = np.random.default_rng(7)
-    shape = np.linspace(-1.0, 1.0, samples)  # symmetric, so the median is the one asked for
+    shape = ndtri((np.arange(samples) + 0.5) / samples)  # symmetric, so the median is the one asked for
     for experiment, kind, n, name, sigma, alpha, error, iterations in _cells():
         if skip(experiment, n, name):
             continue
         kernel, combination, _, _ = KERNELS[BALANCE.get(name, name)]
-        noise = 3.0 * shape**3 * ERROR_SPREAD
-        distances = error * change(experiment, kind, n, name, "error") * np.exp(noise)
+        distances = error * change(experiment, kind, n, name, "error") * np.exp(ERROR_SPREAD * shape)
         steps = iterations * change(experiment, kind, n, name, "iterations")
         counts = np.maximum(1, np.round(steps * np.exp(ITERATION_SPREAD * shape))).astype(int)
         status = np.where(generator.random(samples) < 0.5, "converged", "precision loss")

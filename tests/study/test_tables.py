@@ -144,19 +144,17 @@ def test_the_check_passes_where_the_medians_are_the_published_ones(complete: Rec
     assert "reproduces" in check.lines[-1]
 
 
-def test_one_median_outside_its_band_is_chance_and_two_are_not(tmp_path: Path) -> None:
-    def shifted(dimensions: set[int]) -> Records:
-        def change(experiment: str, kind: str, n: int, name: str, quantity: str) -> float:
-            hit = experiment == "spheres" and name == "softplus norm" and n in dimensions
-            return 1.3 if hit and quantity == "error" else 1.0  # band ±20 %, so 1.5 bands off
+def test_medians_outside_their_bands_are_shown_and_do_not_fail_by_themselves(tmp_path: Path) -> None:
+    """Two medians just outside their bands, as two of 128 are now and then by chance."""
 
-        return opened(tmp_path / str(len(dimensions)), change=change)
+    def change(experiment: str, kind: str, n: int, name: str, quantity: str) -> float:
+        hit = (experiment, name) == ("planes", "courant-beltrami") and n in (20, 32)
+        return 1.12 if hit and quantity == "iterations" else 1.0  # band ±10 %
 
-    assert tables.check(shifted({5})).passed
-    check = tables.check(shifted({5, 8}))
-    assert not check.passed
-    assert check.judged
-    assert any("126 of 128" in line and "N=5" in line and "N=8" in line for line in check.lines)
+    check = tables.check(opened(tmp_path, change=change))
+    assert check.in_band == 126
+    assert any("126 of 128" in line and "N=20" in line and "N=32" in line for line in check.lines)
+    assert check.passed, check.lines
 
 
 def test_one_median_off_by_twice_its_band_is_too_much(tmp_path: Path) -> None:
@@ -167,6 +165,17 @@ def test_one_median_off_by_twice_its_band_is_too_much(tmp_path: Path) -> None:
     check = tables.check(opened(tmp_path, change=change))
     assert not check.passed
     assert any(line.startswith("✗ Farthest") and "hypersphere N=12" in line for line in check.lines)
+    assert "1 of its 17 points fails (marked ✗)" in check.verdict
+
+
+def test_many_medians_a_little_off_are_too_much(tmp_path: Path) -> None:
+    def change(experiment: str, kind: str, n: int, name: str, quantity: str) -> float:
+        return 1.09 if experiment in published.KINDS and quantity == "iterations" else 1.0
+
+    check = tables.check(opened(tmp_path, change=change))
+    assert check.in_band > 120
+    assert not check.passed
+    assert any(line.startswith("✗ All 128 medians together") for line in check.lines)
 
 
 def test_too_few_samples_are_said(tmp_path: Path) -> None:

@@ -10,14 +10,17 @@ Examples
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softpenalty.study import published
+from softpenalty.study.agreement import Agreement, agreement, score, sign_correlation
 from softpenalty.study.published import Band, Slope
 from softpenalty.study.records import Records
 
@@ -74,7 +77,8 @@ class Median:
 class Entry:
     """One of the 128 figures of the paper's table, ours beside the published one.
 
-    `measured` is None where the records hold no trial of the cell.
+    `measured` is None where the records hold no trial of the cell; `score` is how far the two medians lie
+    apart, in standard deviations of their noise (:mod:`softpenalty.study.agreement`).
     """
 
     kind: str
@@ -84,6 +88,7 @@ class Entry:
     published: float
     band: Band
     measured: Median | None
+    score: float = math.nan
 
     @property
     def ratio(self) -> float:
@@ -226,16 +231,43 @@ def _middle_ranks(size: int) -> tuple[Floats, Floats]:
 
 def table_entries(records: Source) -> list[Entry]:
     """The table's 128 figures, in the order of the paper: kind, dimension, configuration, quantity."""
-    cells: dict[tuple[Any, ...], Columns] = {}
-    for kind in published.KINDS:
-        cells |= group_by(records.select(experiment=kind), "kind", "dimension", "configuration")
+    cells = _table_cells(records)
     entries = []
     for (kind, dimension, configuration, quantity), value in published.MEDIANS.items():
         cell = cells.get((kind, dimension, configuration))
-        measured = None if cell is None else median_of(cell[COLUMN_OF[quantity]])
         allowed = published.band(kind, dimension, configuration, quantity)
-        entries.append(Entry(kind, dimension, configuration, quantity, value, allowed, measured))
+        entry = Entry(kind, dimension, configuration, quantity, value, allowed, None)
+        if cell is not None:
+            values = cell[COLUMN_OF[quantity]]
+            entry = replace(entry, measured=median_of(values), score=float(score(values, value)))
+        entries.append(entry)
     return entries
+
+
+def table_agreement(records: Source, entries: Sequence[Entry]) -> Agreement | None:
+    """Whether the table's figures agree with the published ones; None without any."""
+    cells = _table_cells(records)
+    groups = []
+    for _, group in groupby(entries, key=lambda entry: (entry.kind, entry.dimension)):
+        figures = [entry for entry in group if entry.measured is not None]
+        if not figures:
+            continue
+        trials = [cells[entry.kind, entry.dimension, entry.configuration] for entry in figures]
+        shared = reduce(np.intersect1d, [cell["problem"] for cell in trials])
+        values = [
+            cell[COLUMN_OF[entry.quantity]][np.isin(cell["problem"], shared)]
+            for cell, entry in zip(trials, figures, strict=True)
+        ]
+        groups.append((np.array([entry.score for entry in figures]), sign_correlation(np.array(values))))
+    return agreement(groups) if groups else None
+
+
+def _table_cells(records: Source) -> dict[tuple[Any, ...], Columns]:
+    """Trials by (kind, dimension, configuration)."""
+    cells: dict[tuple[Any, ...], Columns] = {}
+    for kind in published.KINDS:
+        cells |= group_by(records.select(experiment=kind), "kind", "dimension", "configuration")
+    return cells
 
 
 def sweeps(records: Source, experiment: str) -> dict[str, Sweep]:

@@ -1,8 +1,8 @@
 """What the paper reports, as data: its large table, and how far a faithful repetition may stray from it.
 
 The paper's medians come from 500 samples a cell of which about 320 are distinct, so they carry the noise of
-about 190 samples. The bands below are about 2.6 standard deviations of that noise wide: of the table's 128
-figures one may leave its band by chance, and none should leave it by as much again.
+about 190 samples. The bands below, about 2.6 standard deviations of that noise wide, are for display: of the
+table's 128 figures one or two leave theirs by chance.
 """
 
 from __future__ import annotations

@@ -215,9 +215,8 @@ def _comparison(records: Snapshot, experiment: str) -> str:
 
 
 def _check(check: Check) -> str:
-    items = "".join(
-        f"<li{'' if good else ' class=no'}>{escape(sentence)}</li>" for good, sentence in check.findings
-    )
+    marks = {True: "", False: ' class="no"', None: ' class="shown"'}
+    items = "".join(f"<li{marks[good]}>{escape(sentence)}</li>" for good, sentence in check.findings)
     return f'<ul class="check">{items}</ul>'
 
 
