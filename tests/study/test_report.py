@@ -9,9 +9,10 @@ import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from softpenalty.study import StudyError, claims, findings
+from softpenalty.study import StudyError, claims, findings, published
 from softpenalty.study.claims import Verdict
 from softpenalty.study.facts import Facts
 from softpenalty.study.records import RECORDS_NAME, Records
@@ -142,6 +143,29 @@ def test_contradictions_with_the_text_are_said(report: Path) -> None:
     assert [claim.verdict for claim in judged] == [Verdict.FAILS] * 4
     assert "+0.50" in judged[1].measured
     assert "0.125" in judged[3].measured
+
+
+def test_contradictions_depend_on_the_records(tmp_path: Path) -> None:
+    """Where the error falls with sigma and no problem is lost, the text is right, and is not contradicted."""
+
+    def change(experiment: str, kind: str, n: int, name: str, quantity: str) -> float:
+        smooth = experiment == "sigma" and name != "courant-beltrami" and quantity == "error"
+        return next(factors[name]) if smooth else 1.0
+
+    factors = {name: iter(10.0 ** -np.arange(7.0)) for name in published.SMOOTH}  # a decade a decade of sigma
+    folder = write_records(tmp_path, 20, change=change, lost=0.0)
+    with Records(folder / RECORDS_NAME) as records:
+        _, falls, limit, _ = claims.contradictions(Facts(records))
+    assert falls.verdict is limit.verdict is Verdict.HOLDS
+    assert "grow" not in falls.measured
+    assert "falls" in falls.measured
+    assert "0.0 % algebraic norm" in limit.measured
+
+
+def test_the_limit_is_not_judged_without_its_sweep(tmp_path: Path) -> None:
+    folder = write_records(tmp_path, 20, skip=lambda experiment, n, name: experiment == "sigma")
+    with Records(folder / RECORDS_NAME) as records:
+        assert claims.contradictions(Facts(records))[2].verdict is Verdict.UNKNOWN
 
 
 def test_no_records_is_one_clear_line(tmp_path: Path) -> None:
