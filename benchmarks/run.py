@@ -82,7 +82,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     except ValueError as error:
         parser.error(str(error))
     except ImportError as error:
-        parser.error(f"{error}; pip install 'softpenalty[bench]'")
+        parser.error(f"{error}; `make peers` or `pip install '.[bench]'` adds it")
     return options
 
 

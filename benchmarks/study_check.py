@@ -64,7 +64,9 @@ def _trials(experiments, seed: int, samples: int, known: Sequence[Experiment] = 
     before = {(e.name, e.method, c) for e in known for c in e.configurations}
     wanted = []
     for experiment in experiments:
-        new = tuple(c for c in experiment.configurations if (experiment.name, experiment.method, c) not in before)
+        new = tuple(
+            c for c in experiment.configurations if (experiment.name, experiment.method, c) not in before
+        )
         if new:
             wanted.append(replace(experiment, configurations=new))
     chunks = plan(wanted, Settings(seed), samples, {})
@@ -90,7 +92,9 @@ def main() -> None:
     parser.add_argument("--dimensions", type=int, nargs="+", default=list(DIMENSIONS))
     asked = parser.parse_args()
     passed = dict.fromkeys([FAITHFUL, *MISTAKES], 0)
-    print("| seed | study | largest | chance | sum of squares | chance | passes |\n|--:|---|--:|--:|--:|--:|---|")
+    print(
+        "| seed | study | largest | chance | squares | chance | passes |\n|--:|---|--:|--:|--:|--:|---|"
+    )
     for seed in range(1, asked.seeds + 1):
         for name, found in verdicts(seed, asked.samples, asked.dimensions):
             passed[name] += found.holds

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from softpenalty import __version__
+from softpenalty.extras import install_hint
 
 if TYPE_CHECKING:
     from softpenalty.study.run import Progress
@@ -31,6 +32,19 @@ STEPS = {
     "check": "compare with the paper; exit code 0 only if it is reproduced",
     "export": "write the trials as CSV and Parquet",
 }
+DEFAULTS = {
+    "out": Path("study-output"),
+    "samples": 500,
+    "experiments": None,
+    "dimensions": None,
+    "configurations": None,
+    "seed": 2021,
+    "engine": None,
+    "problems": "published",
+    "workers": None,
+    "scheduler": None,
+    "format": None,
+}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -42,7 +56,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
-    asked = _parser().parse_args(arguments)
+    asked = _parsed(arguments)
     import sqlite3
 
     from softpenalty.study import StudyError
@@ -54,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if error.name not in OPTIONAL:
             raise
-        message = f"{error.name} is missing; install it with `pip install 'softpenalty[study]'`."
+        message = f"{error.name} is missing; install it with {install_hint('study')}."
     except sqlite3.Error as error:
         message = f"{asked.out}: the records file cannot be used: {error}."
     except OSError as error:
@@ -69,42 +83,70 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return BAD_INPUT
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """What was asked for, with the defaults of what was not."""
+    parser = _parser()
+    given = vars(parser.parse_args(arguments))
+    if given["step"] not in (None, "run"):  # options of a run may stand before the step too
+        stray = given.keys() - {"command", "step", "out", "format"}
+        if stray:
+            parser.error(f"--{min(stray)} is an option of `study run`, not of `study {given['step']}`")
+    return argparse.Namespace(**(DEFAULTS | given))
+
+
+def _parser() -> _Parser:
     parser = _Parser(prog="softpenalty", description="Optimization with smooth penalty functions.")
     parser.add_argument("--version", action="version", version=f"softpenalty {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="study")
     study = commands.add_parser(
         "study",
+        parents=[_place(), _running()],
         help="reproduce the paper's experiments",
         description="Reproduce the paper's experiments and figures. Without a step: run, then report.",
         epilog="A run that was stopped goes on where it was; more --samples add only the missing trials.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    steps = "; ".join(f"{name}: {text}" for name, text in STEPS.items())
-    study.add_argument("step", nargs="?", choices=STEPS, metavar="|".join(STEPS), help=steps)
-    study.add_argument(
-        "--out", type=Path, default=Path("study-output"), help="folder of everything (default: %(default)s)"
-    )
-    run = study.add_argument_group("run")
-    run.add_argument("--samples", type=int, default=500, help="problems per cell (default: %(default)s)")
-    run.add_argument("--experiments", nargs="+", metavar="NAME", help="only these experiments (default: all)")
-    run.add_argument("--dimensions", nargs="+", metavar="N", help="only these dimensions (default: all)")
-    run.add_argument(
-        "--configurations", nargs="+", metavar="NAME", help="only these configurations (default: all)"
-    )
-    run.add_argument("--seed", type=int, default=2021, help="seed of the study (default: %(default)s)")
-    run.add_argument("--engine", choices=("numba", "scipy"), help="default: numba if it is installed")
-    run.add_argument(
+    steps = study.add_subparsers(dest="step", metavar="|".join(STEPS), title="steps")
+    own = {"run": [_running()], "export": [_exporting()]}
+    for name, text in STEPS.items():
+        steps.add_parser(name, parents=[_place(), *own.get(name, [])], help=text, description=f"{text}.")
+    return parser
+
+
+def _shared() -> _Parser:
+    """Options of more than one command; one that is not given is absent, not hidden by another's default."""
+    return _Parser(add_help=False, argument_default=argparse.SUPPRESS)
+
+
+def _place() -> _Parser:
+    options = _shared()
+    options.add_argument("--out", type=Path, help=f"folder of everything (default: {DEFAULTS['out']})")
+    return options
+
+
+def _running() -> _Parser:
+    options = _shared()
+    add = options.add_argument_group("what is run, and where").add_argument
+    add("--samples", type=int, help=f"problems per cell (default: {DEFAULTS['samples']})")
+    add("--experiments", nargs="+", metavar="NAME", help="only these experiments (default: all)")
+    add("--dimensions", nargs="+", metavar="N", help="only these dimensions (default: all)")
+    add("--configurations", nargs="+", metavar="NAME", help="only these configurations (default: all)")
+    add("--seed", type=int, help=f"seed of the study (default: {DEFAULTS['seed']})")
+    add("--engine", choices=("numba", "scipy"), help="default: numba if it is installed")
+    add(
         "--problems",
         choices=("published", "corrected"),
-        default="published",
-        help="keep infeasible problems as the author did, or draw them again (default: %(default)s)",
+        help="keep infeasible problems as the author did, or draw them again "
+        f"(default: {DEFAULTS['problems']})",
     )
-    run.add_argument("--workers", type=int, metavar="COUNT", help="default: as many as there are cores")
-    run.add_argument("--scheduler", metavar="tcp://HOST:PORT", help="compute on this Dask cluster instead")
-    export = study.add_argument_group("export")
-    export.add_argument("--format", choices=("csv", "parquet"), help="default: both")
-    return parser
+    add("--workers", type=int, metavar="COUNT", help="default: as many as there are cores")
+    add("--scheduler", metavar="tcp://HOST:PORT", help="compute on this Dask cluster instead")
+    return options
+
+
+def _exporting() -> _Parser:
+    options = _shared()
+    options.add_argument("--format", choices=("csv", "parquet"), help="default: both")
+    return options
 
 
 def _study(asked: argparse.Namespace) -> int:
@@ -115,7 +157,7 @@ def _study(asked: argparse.Namespace) -> int:
     if asked.step in (None, "report"):
         from softpenalty.study.report import write_report
 
-        print(f"Report: {write_report(asked.out)}")
+        _say(f"Report: {write_report(asked.out)}")
     if asked.step == "check":
         return _check(asked.out)
     if asked.step == "export":
@@ -123,9 +165,16 @@ def _study(asked: argparse.Namespace) -> int:
     return 0
 
 
+def _say(line: str) -> None:
+    """Print a line; where the reader is gone (``| head``) the rest goes nowhere, and is no error."""
+    try:
+        print(line, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _run(asked: argparse.Namespace) -> None:
-    # Chunks are computed side by side already; more threads below them only wait for each other (SLSQP at
-    # N = 50 took 15 to 200 times as long). Has to be said before NumPy is loaded.
+    # `study.threads` needs a library for this that may be missing; these need NumPy not to be loaded yet.
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(variable, "1")
     from softpenalty.study.run import run
@@ -146,7 +195,7 @@ def _run(asked: argparse.Namespace) -> None:
             progress=show,
             note=note,
         )
-    print(f"{added} trials added in {time.perf_counter() - began:.0f} s: {asked.out / 'records.sqlite'}")
+    _say(f"{added} trials added in {time.perf_counter() - began:.0f} s: {asked.out / 'records.sqlite'}")
 
 
 def _check(out: Path) -> int:
@@ -156,7 +205,7 @@ def _check(out: Path) -> int:
     with Records(out / RECORDS_NAME) as records:
         result = check(records)
     for line in result.lines:
-        print(line)
+        _say(line)
     return 0 if result.passed else NOT_REPRODUCED
 
 
@@ -166,7 +215,7 @@ def _export(out: Path, only: str | None) -> None:
     with Records(out / RECORDS_NAME) as records:
         for name, export in (("csv", export_csv), ("parquet", export_parquet)):
             if only in (None, name):
-                print(export(records, out / f"records.{name}"))
+                _say(str(export(records, out / f"records.{name}")))
 
 
 def _names(texts: Sequence[str] | None) -> list[str] | None:

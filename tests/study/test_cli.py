@@ -1,5 +1,6 @@
 """The command line: one clear line and exit code 2 for bad input, nothing overwritten."""
 
+import os
 import subprocess
 import sys
 
@@ -59,6 +60,60 @@ def test_bad_input_is_one_line(tmp_path, capsys, arguments, words):
     assert not out.exists()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["study", "run", "--format", "csv"], "--format"),
+        (["study", "--format", "csv"], "csv"),
+        (["study", "export", "--samples", "3"], "--samples"),
+        (["study", "check", "--seed", "1"], "--seed"),
+        (["study", "report", "--format", "csv"], "--format"),
+        (["study", "--samples", "3", "check"], "--samples is an option of `study run`"),
+    ],
+)
+def test_a_step_takes_its_own_options_only(tmp_path, capsys, arguments, words):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main([*arguments, "--out", str(tmp_path / "out")])
+    assert stopped.value.code == 2
+    error = capsys.readouterr().err
+    assert len(error.splitlines()) == 1 and words in error
+    assert not (tmp_path / "out").exists()
+
+
+def test_options_before_the_step_count_too(tmp_path, capsys):
+    place = str(tmp_path / "out")
+    asked = [
+        "study",
+        "--samples",
+        "2",
+        "--out",
+        place,
+        "run",
+        "--experiments",
+        "spheres",
+        "--dimensions",
+        "2",
+    ]
+    assert cli.main(asked) == 0
+    assert "8 trials added" in capsys.readouterr().out
+    assert cli.main(["study", "--out", place, "export", "--format", "csv"]) == 0
+
+
+@pytest.mark.parametrize("step", [["check"], ["export", "--format", "csv"], ["run", *QUICK]])
+def test_a_reader_that_leaves_is_no_error(tmp_path, step):
+    """As in ``softpenalty study check | head -1``: the exit code is that of the step."""
+    assert cli.main(["study", "run", *QUICK, "--out", str(tmp_path)]) == 0
+    command = [sys.executable, "-m", "softpenalty.cli", "study", *step, "--out", tmp_path]
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
+    finally:
+        os.close(writer)
+    assert done.returncode == (1 if step == ["check"] else 0)
+    assert "rror" not in done.stderr and "xception" not in done.stderr
+
+
 @pytest.mark.parametrize("arguments", [[], ["fly"], ["study", "fly"]])
 def test_unknown_commands_are_one_line(arguments):
     done = command(*arguments)
@@ -97,6 +152,15 @@ def test_a_scheduler_that_does_not_answer_is_one_line(tmp_path, monkeypatch, cap
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("address", ["foo", "http://localhost:1", "localhost"])
+def test_a_scheduler_that_is_no_address_is_one_line(tmp_path, address):
+    pytest.importorskip("distributed")
+    done = command("study", "run", *QUICK, "--scheduler", address, "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1 and "tcp://host:8786" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_interruption_says_how_to_go_on(tmp_path, monkeypatch, capsys):
     def stop(*arguments, **options):
         raise KeyboardInterrupt
@@ -128,4 +192,5 @@ def test_a_missing_library_is_named_before_the_run(tmp_path):
     done = subprocess.run([sys.executable, "-c", code, *asked], capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr.startswith("softpenalty: error: matplotlib is missing")
+    assert "pip install 'softpenalty[study]'" in done.stderr and "pip install '.[study]'" in done.stderr
     assert not (tmp_path / "out").exists()

@@ -186,14 +186,14 @@ def test_a_file_of_another_version_is_left_as_it_is(filled):
 def test_an_empty_file_holds_no_records(path):
     path.parent.mkdir()
     path.touch()
-    with pytest.raises(StudyError, match="No records at .* run `softpenalty study run --out"):
+    with pytest.raises(StudyError, match=r"No records at .* run `softpenalty study run --out"):
         Records(path)
     with Records.create(path, **SETTINGS) as records:
         assert records.append([trial()]) == 1
 
 
 def test_a_file_to_be_repaired_says_how(filled, tmp_path):
-    """A writer that dies while it switches the file to its log leaves a journal that only a writer plays back."""
+    """A writer that dies while it switches the file to its log leaves a journal for writers only."""
     killed = tmp_path / "killed" / RECORDS_NAME
     killed.parent.mkdir()
     with closing(sqlite3.connect(filled, isolation_level=None)) as connection:
@@ -204,7 +204,7 @@ def test_a_file_to_be_repaired_says_how(filled, tmp_path):
         connection.execute("UPDATE meta SET value = '7' WHERE key = 'wall_seconds'")
         for name in (RECORDS_NAME, RECORDS_NAME + "-journal"):
             shutil.copyfile(filled.with_name(name), killed.with_name(name))
-    with pytest.raises(StudyError, match="`softpenalty study run --out .*` repairs it"):
+    with pytest.raises(StudyError, match=r"`softpenalty study run --out .*` repairs it"):
         Records(killed)
     Records.create(killed, **SETTINGS).close()
     with Records(killed) as records:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +65,7 @@ class Agreement:
         return self.largest_holds and self.total_holds
 
 
-def score(values: NDArray[np.generic], published_median: float | Floats) -> Floats:
+def score(values: NDArray[Any], published_median: float | Floats) -> Floats:
     """Scores of figures with trials `values` (..., n): positive where the published median is the larger.
 
     A published median that ties with trials may stand anywhere among them; the place nearest to the middle
@@ -77,7 +78,7 @@ def score(values: NDArray[np.generic], published_median: float | Floats) -> Floa
     return scores
 
 
-def sign_correlation(values: NDArray[np.generic]) -> Floats:
+def sign_correlation(values: NDArray[Any]) -> Floats:
     """Correlations (figures, figures) of the signs of `values` (figures, problems) around their medians."""
     signs = np.sign(values - np.median(values, axis=-1, keepdims=True))
     correlation: Floats = signs @ signs.T

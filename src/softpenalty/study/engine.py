@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from softpenalty.extras import install_hint
 from softpenalty.study import StudyError
 from softpenalty.study.problems import Problem, Vector
 
 ENGINES = ("numba", "scipy")
-MISSING_NUMBA = "numba is missing: SciPy computes, about 100 times slower; install softpenalty[study]."
+MISSING_NUMBA = f"numba is missing: SciPy computes, about 100 times slower; {install_hint('study')} adds it."
 STATUSES = ("converged", "iteration limit", "precision loss", "not finite")  # numbered as in SciPy
 
 
@@ -52,7 +53,7 @@ def find_engine(name: str) -> Engine:
     """
     if name == "numba":
         if not find_spec("numba"):
-            raise StudyError("--engine numba needs numba; install it with `pip install softpenalty[study]`.")
+            raise StudyError(f"--engine numba needs numba; install it with {install_hint('study')}.")
         return solve_compiled
     if name == "scipy":
         from softpenalty.study.scipy_engine import solve_scipy

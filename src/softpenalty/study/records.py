@@ -36,11 +36,12 @@ from typing import Any, NamedTuple, Self, get_type_hints
 
 import numpy as np
 
+from softpenalty.extras import install_hint
 from softpenalty.study import StudyError
 
 SCHEMA_VERSION = "1"
 RECORDS_NAME = "records.sqlite"
-MISSING_PYARROW = "Parquet needs pyarrow; install it with `pip install softpenalty[study]`, or export CSV."
+MISSING_PYARROW = f"Parquet needs pyarrow; install it with {install_hint('study')}, or export CSV."
 _VERSIONED = ("softpenalty", "numpy", "scipy", "numba")
 _FOREIGN = "{} is not a records file of softpenalty; choose another --out."
 _PAGE = 4096  # bytes; SQLite's first page holds the schema as text

@@ -1,7 +1,8 @@
 """Compute what is missing on file, chunk by chunk, and record it.
 
 A trial depends only on the seed of the study, the problem and the configuration, so the records do not
-depend on the number of workers, on how trials are cut into chunks or on where chunks are computed.
+depend on the number of workers or on how trials are cut into chunks. Rows are equal to the last bit on equal
+processors only: another one may have other vector instructions, which add up in another order. Medians agree.
 """
 
 import math
@@ -25,6 +26,7 @@ from softpenalty.study.experiments import STANDARD, Configuration, Experiment, c
 from softpenalty.study.methods import METHODS
 from softpenalty.study.problems import Problem, Vector, draw
 from softpenalty.study.records import RECORDS_NAME, Group, Records, Trial
+from softpenalty.study.threads import keep_one_blas_thread, one_blas_thread
 
 DEFAULT_SEED = 2021
 DEFAULT_SAMPLES = 500
@@ -143,6 +145,12 @@ def compute(chunk: Chunk) -> ChunkResult:
     return ChunkResult(trials, time.thread_time() - began)
 
 
+def compute_elsewhere(chunk: Chunk) -> ChunkResult:
+    """The same in a worker of a cluster, however it was started."""
+    keep_one_blas_thread()
+    return compute(chunk)
+
+
 def _solution(problem: Problem, engine: Engine) -> Vector:
     """The solution, or for an infeasible problem the author's reference point.
 
@@ -204,7 +212,9 @@ def run(
     find_engine(engine)
     settings = Settings(seed, problems, engine)
     path = Path(out) / RECORDS_NAME
+    task = compute if scheduler is None else compute_elsewhere
     with (
+        one_blas_thread(),
         _executor(settings, workers, scheduler) as executor,
         Records.create(path, seed=seed, problems=problems, engine=engine, samples=samples) as records,
     ):
@@ -214,7 +224,7 @@ def run(
         total, cost = sum(c.trials for c in chunks), sum(c.cost for c in chunks)
         done, done_cost = 0, 0.0
         progress(Progress(0, total, 0.0))
-        for chunk, result, seconds in _results(executor, chunks):
+        for chunk, result, seconds in _results(executor, task, chunks):
             records.append(result.trials, wall_seconds=seconds, cpu_seconds=result.cpu_seconds)
             done += chunk.trials
             done_cost += chunk.cost
@@ -222,9 +232,11 @@ def run(
     return total
 
 
-def _results(executor: Executor, chunks: list[Chunk]) -> Iterator[tuple[Chunk, ChunkResult, float]]:
+def _results(
+    executor: Executor, task: Callable[[Chunk], ChunkResult], chunks: list[Chunk]
+) -> Iterator[tuple[Chunk, ChunkResult, float]]:
     """Each chunk with its result and the wall time since the one before, as they finish."""
-    futures: dict[Future[ChunkResult], Chunk] = {executor.submit(compute, chunk): chunk for chunk in chunks}
+    futures: dict[Future[ChunkResult], Chunk] = {executor.submit(task, chunk): chunk for chunk in chunks}
     last = time.perf_counter()
     for future in as_completed(futures):
         result = future.result()
@@ -247,7 +259,7 @@ def _executor(settings: Settings, workers: int | None, scheduler: str | None) ->
     if settings.engine == "numba":  # compiled code runs without the interpreter's lock
         local = ThreadPoolExecutor(count)
     else:
-        local = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _follow_parent)
+        local = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _start_worker)
     children = set(multiprocessing.active_children())
     try:
         yield local
@@ -265,8 +277,9 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _follow_parent() -> None:
+def _start_worker() -> None:
     """Leave Ctrl-C to the parent process, and end when it does, however it ends."""
+    keep_one_blas_thread()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
