@@ -92,9 +92,7 @@ def main() -> None:
     parser.add_argument("--dimensions", type=int, nargs="+", default=list(DIMENSIONS))
     asked = parser.parse_args()
     passed = dict.fromkeys([FAITHFUL, *MISTAKES], 0)
-    print(
-        "| seed | study | largest | chance | squares | chance | passes |\n|--:|---|--:|--:|--:|--:|---|"
-    )
+    print("| seed | study | largest | chance | squares | chance | passes |\n|--:|---|--:|--:|--:|--:|---|")
     for seed in range(1, asked.seeds + 1):
         for name, found in verdicts(seed, asked.samples, asked.dimensions):
             passed[name] += found.holds
