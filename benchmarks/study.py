@@ -17,9 +17,9 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import minimize
 
-from softpenalty.study.engine import Outcome, find_engine
-from softpenalty.study.experiments import STANDARD, Configuration
-from softpenalty.study.problems import Problem, draw
+from softpenalty.study.compute.engine import Outcome, find_engine
+from softpenalty.study.design.experiments import STANDARD, Configuration
+from softpenalty.study.design.problems import Problem, draw
 
 INTERVAL = 1e-6
 GOALS = {("planes", 12): "80", ("planes", 50): "180"}  # times less CPU per evaluation

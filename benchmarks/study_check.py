@@ -19,11 +19,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from softpenalty.study.agreement import LEVEL, Agreement
-from softpenalty.study.experiments import DIMENSIONS, Configuration, Experiment, choose
-from softpenalty.study.measured import Snapshot, table_agreement, table_entries
+from softpenalty.study.compute.chunks import compute, plan
+from softpenalty.study.design.experiments import DIMENSIONS, Configuration, Experiment, choose
+from softpenalty.study.design.settings import Settings
+from softpenalty.study.judge.agreement import LEVEL, Agreement
+from softpenalty.study.judge.facts import Facts
 from softpenalty.study.records import RECORDS_NAME, Records, Trial
-from softpenalty.study.run import Settings, compute, plan
 
 FAITHFUL = "faithful"
 
@@ -80,8 +81,7 @@ def _judged(trials) -> Agreement:
         settings = {"seed": 0, "problems": "published", "engine": "numba", "samples": 0}
         with Records.create(Path(folder) / RECORDS_NAME, **settings) as records:
             records.append(trials)
-            snapshot = Snapshot(records)
-    return table_agreement(snapshot, table_entries(snapshot))
+            return Facts(records).agreement
 
 
 def main() -> None:

@@ -16,11 +16,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from softpenalty import __version__
-from softpenalty.extras import install_hint
+from . import __version__
+from .extras import install_hint
+from .study import StudyError
+from .study.design.settings import DEFAULT_SAMPLES, DEFAULT_SEED, ENGINES, MODES
 
 if TYPE_CHECKING:
-    from softpenalty.study.run import Progress
+    from .study.compute.run import Progress
 
 BAD_INPUT, INTERRUPTED, NOT_REPRODUCED = 2, 130, 1
 PLAIN_PROGRESS_SECONDS = 5.0
@@ -34,13 +36,13 @@ STEPS = {
 }
 DEFAULTS = {
     "out": Path("study-output"),
-    "samples": 500,
+    "samples": DEFAULT_SAMPLES,
     "experiments": None,
     "dimensions": None,
     "configurations": None,
-    "seed": 2021,
+    "seed": DEFAULT_SEED,
     "engine": None,
-    "problems": "published",
+    "problems": MODES[0],
     "workers": None,
     "scheduler": None,
     "format": None,
@@ -58,8 +60,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     asked = _parsed(arguments)
     import sqlite3
-
-    from softpenalty.study import StudyError
 
     try:
         return _study(asked)
@@ -131,10 +131,10 @@ def _running() -> _Parser:
     add("--dimensions", nargs="+", metavar="N", help="only these dimensions (default: all)")
     add("--configurations", nargs="+", metavar="NAME", help="only these configurations (default: all)")
     add("--seed", type=int, help=f"seed of the study (default: {DEFAULTS['seed']})")
-    add("--engine", choices=("numba", "scipy"), help="default: numba if it is installed")
+    add("--engine", choices=ENGINES, help="default: numba if it is installed")
     add(
         "--problems",
-        choices=("published", "corrected"),
+        choices=MODES,
         help="keep infeasible problems as the author did, or draw them again "
         f"(default: {DEFAULTS['problems']})",
     )
@@ -155,7 +155,7 @@ def _study(asked: argparse.Namespace) -> int:
     if asked.step in (None, "run"):
         _run(asked)
     if asked.step in (None, "report"):
-        from softpenalty.study.report import write_report
+        from .study.show.report import write_report
 
         _say(f"Report: {write_report(asked.out)}")
     if asked.step == "check":
@@ -177,7 +177,7 @@ def _run(asked: argparse.Namespace) -> None:
     # `study.threads` needs a library for this that may be missing; these need NumPy not to be loaded yet.
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(variable, "1")
-    from softpenalty.study.run import run
+    from .study.compute.run import run
 
     began = time.perf_counter()
     with _progress() as (show, note):
@@ -199,18 +199,20 @@ def _run(asked: argparse.Namespace) -> None:
 
 
 def _check(out: Path) -> int:
-    from softpenalty.study.records import RECORDS_NAME, Records
-    from softpenalty.study.tables import check
+    from .study.judge.check import check
+    from .study.judge.facts import Facts
+    from .study.records import RECORDS_NAME, Records
 
     with Records(out / RECORDS_NAME) as records:
-        result = check(records)
+        result = check(Facts(records))
     for line in result.lines:
         _say(line)
     return 0 if result.passed else NOT_REPRODUCED
 
 
 def _export(out: Path, only: str | None) -> None:
-    from softpenalty.study.records import RECORDS_NAME, Records, export_csv, export_parquet
+    from .study.records import RECORDS_NAME, Records
+    from .study.show.export import export_csv, export_parquet
 
     with Records(out / RECORDS_NAME) as records:
         for name, export in (("csv", export_csv), ("parquet", export_parquet)):
@@ -226,8 +228,6 @@ def _names(texts: Sequence[str] | None) -> list[str] | None:
 
 
 def _numbers(option: str, texts: Sequence[str] | None) -> list[int] | None:
-    from softpenalty.study import StudyError
-
     try:
         return None if texts is None else [int(text) for text in texts]
     except ValueError:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
-from softpenalty.study import published
-from softpenalty.study.experiments import ALPHAS, SIGMAS, STANDARD
+from softpenalty.study.design import published
+from softpenalty.study.design.experiments import ALPHAS, SIGMAS, STANDARD
+from softpenalty.study.judge.facts import Facts
 from softpenalty.study.records import RECORDS_NAME, Records, Trial
 
 KERNELS = {c.name: (c.kernel, c.combination, c.sigma, c.alpha) for c in STANDARD}
@@ -26,6 +28,17 @@ def unchanged(experiment: str, kind: str, dimension: int, configuration: str, qu
 
 def nothing(experiment: str, dimension: int, configuration: str) -> bool:
     return False
+
+
+def needless(experiment: str, dimension: int, configuration: str) -> bool:
+    """What neither the table nor the check needs."""
+    return experiment in ("exact", "balance")
+
+
+def read_facts(folder: Path, samples: int = 500, *, skip: Skip = needless, **options: Any) -> Facts:
+    """The facts of such records."""
+    with Records(write_records(folder, samples, skip=skip, **options) / RECORDS_NAME) as records:
+        return Facts(records)
 
 
 def write_records(

@@ -20,7 +20,6 @@ array([18])
 >>> folder.cleanup()
 """
 
-import csv
 import os
 import platform
 import shutil
@@ -36,12 +35,11 @@ from typing import Any, NamedTuple, Self, get_type_hints
 
 import numpy as np
 
-from softpenalty.extras import install_hint
-from softpenalty.study import StudyError
+from . import StudyError
+from .files import replacing
 
 SCHEMA_VERSION = "1"
 RECORDS_NAME = "records.sqlite"
-MISSING_PYARROW = f"Parquet needs pyarrow; install it with {install_hint('study')}, or export CSV."
 _VERSIONED = ("softpenalty", "numpy", "scipy", "numba")
 _FOREIGN = "{} is not a records file of softpenalty; choose another --out."
 _PAGE = 4096  # bytes; SQLite's first page holds the schema as text
@@ -296,33 +294,6 @@ class Records:
                 )
 
 
-def export_csv(records: Records, path: Path | str) -> Path:
-    """Write all trials as CSV, whole or not at all; numbers read back to the same bits."""
-    columns = records.select()
-    with _replacing(Path(path)) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
-    return Path(path)
-
-
-def export_parquet(records: Records, path: Path | str) -> Path:
-    """Write all trials as Parquet, whole or not at all; `meta` goes into the file's metadata."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise StudyError(MISSING_PYARROW) from None
-    columns = {
-        name: pyarrow.array(column.tolist() if column.dtype.kind == "U" else column)
-        for name, column in records.select().items()
-    }
-    table = pyarrow.table(columns).replace_schema_metadata(records.meta)
-    with _replacing(Path(path)) as temporary:
-        pyarrow.parquet.write_table(table, temporary)
-    return Path(path)
-
-
 def _is_missing(path: Path) -> bool:
     """Whether there are no records at `path`; a file without any content holds none."""
     return not path.is_file() or path.stat().st_size == 0
@@ -386,7 +357,7 @@ def _lock(path: Path) -> sqlite3.Connection:
 
 
 def _create_atomically(path: Path, settings: dict[str, str]) -> None:
-    with _replacing(path) as temporary:
+    with replacing(path) as temporary:
         connection = sqlite3.connect(temporary)
         # Here, not when the file is opened: a run killed at that moment would leave a file to be repaired.
         connection.execute("PRAGMA journal_mode = WAL")
@@ -400,20 +371,6 @@ def _create_atomically(path: Path, settings: dict[str, str]) -> None:
         _set_meta(connection, settings | created)
         connection.commit()
         connection.close()
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place when the block ends well."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield temporary
-        temporary.replace(path)
-    except OSError as error:
-        raise StudyError(f"Cannot write {path}: {error.strerror or error}.") from None
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _set_meta(connection: sqlite3.Connection, values: dict[str, str]) -> None:
