@@ -13,6 +13,14 @@ import softpenalty
 PACKAGE = Path(__file__).parents[1] / "src" / "softpenalty"
 NAME = "softpenalty"
 LEVELS = {"extras": 0, "formulas": 1, "problem": 2, "solve": 3, "training": 3, "study": 4, "cli": 5}
+ROOMS = {  # of the study: what each may import from it beside itself
+    "files.py": set(),
+    "records.py": {"files"},
+    "design": set(),
+    "compute": {"design", "records"},
+    "judge": {"design", "records"},
+    "show": {"design", "records", "judge", "files"},
+}
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 
 
@@ -52,6 +60,20 @@ def upward(source: str, path: tuple[str, ...]) -> list[str]:
 @pytest.mark.parametrize("path", MODULES, ids=[str(path.relative_to(PACKAGE)) for path in MODULES])
 def test_imports_point_down(path: Path) -> None:
     assert upward(path.read_text(encoding="utf-8"), path.relative_to(PACKAGE).parts) == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_of_the_study_know_only_those_before_them(room: str) -> None:
+    place = PACKAGE / "study" / room
+    modules = [place] if place.is_file() else sorted(place.rglob("*.py"))
+    assert modules
+    seen = set()
+    for path in modules:
+        folder = path.relative_to(PACKAGE).parts[:-1]
+        own = {found[1] for found in imports(path.read_text(encoding="utf-8"), folder) if found[0] == "study"}
+        seen |= own - {room, "StudyError"}
+    assert seen <= ROOMS[room]
+    assert seen or not ROOMS[room]  # the list is not longer than it must be
 
 
 @pytest.mark.parametrize(

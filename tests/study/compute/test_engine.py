@@ -15,10 +15,7 @@ from softpenalty.study.design.problems import draw
 compiled = pytest.importorskip("softpenalty.study.compute.compiled.kernels")
 
 BY_NAME = {configuration.name: configuration for configuration in STANDARD}
-PENALTIES = {
-    name: {"kernel": c.kernel, "combination": c.combination, "sigma": c.sigma, "alpha": c.alpha}
-    for name, c in BY_NAME.items()
-}
+PENALTIES = {name: configuration.penalty for name, configuration in BY_NAME.items()}
 
 
 def compiled_values(kernel, error, alpha):

@@ -23,12 +23,12 @@ BALANCE_TOLERANCE = DIFFERENCE_INTERVAL  # a round that moves x by less is the l
 
 def differences(problem: Problem, configuration: Configuration, engine: Engine) -> Outcome:
     """BFGS with central differences of the penalized function, as in the paper."""
-    return engine(problem, **_penalty(configuration))
+    return engine(problem, **configuration.penalty)
 
 
 def exact(problem: Problem, configuration: Configuration, engine: Engine) -> Outcome:
     """BFGS with exact gradients."""
-    return engine(problem, **_penalty(configuration), exact=True)
+    return engine(problem, **configuration.penalty, exact=True)
 
 
 def balance(problem: Problem, configuration: Configuration, engine: Engine) -> Outcome:
@@ -43,7 +43,7 @@ def balance(problem: Problem, configuration: Configuration, engine: Engine) -> O
     iterations = evaluations = 0
     for _ in range(BALANCE_ROUNDS):
         before = x
-        x, steps, values, status = engine(problem, **{**_penalty(configuration), "sigma": sigma}, x0=x)
+        x, steps, values, status = engine(problem, **(configuration.penalty | {"sigma": sigma}), x0=x)
         iterations += steps
         evaluations += values
         if not np.all(np.isfinite(x)) or np.linalg.norm(x - before) <= BALANCE_TOLERANCE:
@@ -90,12 +90,3 @@ METHODS: dict[str, Method] = {
     "balance": balance,
     "solvers": solvers,
 }
-
-
-def _penalty(configuration: Configuration) -> dict[str, Any]:
-    return {
-        "kernel": configuration.kernel,
-        "combination": configuration.combination,
-        "sigma": configuration.sigma,
-        "alpha": configuration.alpha,
-    }

@@ -7,6 +7,7 @@ constrained problems on the same problems).
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from .. import StudyError
 from .published import DIMENSIONS, KINDS, SWEEP_DIMENSION
@@ -32,6 +33,16 @@ class Configuration:
     sigma: float = 0.0
     alpha: float = 0.0
     colours: tuple[str, str] | None = None
+
+    @property
+    def penalty(self) -> dict[str, Any]:
+        """What makes the penalty, as keywords."""
+        return {
+            "kernel": self.kernel,
+            "combination": self.combination,
+            "sigma": self.sigma,
+            "alpha": self.alpha,
+        }
 
 
 @dataclass(frozen=True)

@@ -152,6 +152,8 @@ def _fraying(facts: Facts) -> Measured:
     sweep = facts.sweep("sigma", published.COURANT_BELTRAMI)
     law = next(law for law in published.SLOPES if law.configuration == published.COURANT_BELTRAMI)
     lawful = sweep.between(law.low, law.high)
+    if lawful.parameters.size < 2:
+        raise MissingRecordsError(f"the sweep of sigma from {law.low:g} to {law.high:g}")
     astray, lift = [], []
     for sigma, errors, median in zip(sweep.parameters, sweep.errors, sweep.medians, strict=True):
         own = sweep.errors[0] * (sigma / sweep.parameters[0]) ** law.value
@@ -162,10 +164,10 @@ def _fraying(facts: Facts) -> Measured:
     last = lawful.parameters.size - 1
     return (
         f"Its error falls as 1/σ for the typical problem: the median of the problems' slopes is "
-        f"{signed(lawful.slope())} from {sigmas[0]} to {sigmas[last]}. "
-        f"But at σ = {sigmas[last]} already {astray[last]} of the trials end more than {ASTRAY:g} times farther off than their own error at σ = {sigmas[0]} foretells. That "
-        f"lifts the median to {lift[last]} times the law, and a line through the medians has a "
-        f"slope of only {signed(lawful.line()[0])}.",
+        f"{signed(lawful.slope())} from {sigmas[0]} to {sigmas[last]}. But at σ = {sigmas[last]} already "
+        f"{astray[last]} of the trials end more than {ASTRAY:g} times farther off than their own error at "
+        f"σ = {sigmas[0]} foretells. That lifts the median to {lift[last]} times the law, and a line through "
+        f"the medians has a slope of only {signed(lawful.line()[0])}.",
         Grid(
             f"Courant-Beltrami by σ, hyperplanes, N = {published.SWEEP_DIMENSION}",
             ("σ", "median error", "trials astray", "median / law"),

@@ -1,6 +1,6 @@
 """Speed and accuracy of the kernels against their goals, measured in one interleaved run.
 
-Run ``python benchmarks/kernels.py``. Everything is measured twice: as the machine is, and with NumPy's
+Run ``python benchmarks/speed/kernels.py``. Everything is measured twice: as the machine is, and with NumPy's
 AVX-512 loops switched off, because the goals were set on AVX2. (On AVX-512 NumPy computes exp2 and log1p
 about ten times faster, so that softplus costs no more than algebraic, and slope and curvature, a few plain
 operations, cost about as much as the value.)

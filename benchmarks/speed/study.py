@@ -6,8 +6,8 @@ functions; SciPy's BFGS does the rest. One evaluation is one value of the penali
 differences included, on both sides. The two are timed in turns on the same problems. The goals are for
 planes, where the author's temporaries have (2N)²·N entries; a sphere has one constraint and no such waste.
 
-    python benchmarks/study.py                 # N = 12 and N = 50, all configurations
-    python benchmarks/study.py --problems 4 --dimensions 12
+    python benchmarks/speed/study.py                 # N = 12 and N = 50, all configurations
+    python benchmarks/speed/study.py --problems 4 --dimensions 12
 """
 
 import argparse
@@ -20,8 +20,8 @@ from scipy.optimize import minimize
 from softpenalty.study.compute.engine import Outcome, find_engine
 from softpenalty.study.design.experiments import STANDARD, Configuration
 from softpenalty.study.design.problems import Problem, draw
+from softpenalty.study.design.published import DIFFERENCE_INTERVAL as INTERVAL
 
-INTERVAL = 1e-6
 GOALS = {("planes", 12): "80", ("planes", 50): "180"}  # times less CPU per evaluation
 OVERFLOW = 1000.0  # error/alpha above which the author's softplus is masked to be linear
 
@@ -101,20 +101,16 @@ def main() -> None:
     for kind in ("planes", "spheres"):
         for dimension in asked.dimensions:
             for configuration in STANDARD:
-                penalty = {
-                    "kernel": configuration.kernel,
-                    "combination": configuration.combination,
-                    "sigma": configuration.sigma,
-                    "alpha": configuration.alpha,
-                }
-                engine(draw(kind, dimension, 0, seed=0), **penalty)  # compiled or loaded before timing
+                engine(
+                    draw(kind, dimension, 0, seed=0), **configuration.penalty
+                )  # compiled or loaded before timing
                 totals = np.zeros((2, 2))
                 for index in range(asked.problems):
                     problem = draw(kind, dimension, index, seed=2021)
                     totals[0] += seconds_per_evaluation(
                         lambda: solve_as_author(problem, configuration, asked.iterations)  # noqa: B023
                     )
-                    totals[1] += seconds_per_evaluation(lambda: engine(problem, **penalty))  # noqa: B023
+                    totals[1] += seconds_per_evaluation(lambda: engine(problem, **configuration.penalty))  # noqa: B023
                 author, ours = totals[:, 0] / totals[:, 1] * 1e6
                 print(
                     f"| {kind} | {dimension} | {configuration.name} | {author:.3f} | {ours:.4f} "
