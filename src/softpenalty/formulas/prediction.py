@@ -62,7 +62,7 @@ def predicted_error(
 
     def formula(xp: Any, gradient: Array, sigma: Array, alpha: Array) -> Array:
         fraction = abs(gradient) / sigma
-        error = abs((g._inverse_tilt if equality else g._inverse_slope)(xp, fraction, alpha))
+        error = abs((g.inverse_tilt_formula if equality else g.inverse_slope_formula)(xp, fraction, alpha))
         return xp.where(fraction >= 1.0, math.inf, error) if g.saturates else error
 
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from softpenalty.formulas.combinations import COMBINATIONS
-from softpenalty.formulas.kernels import KERNELS
+from softpenalty.formulas.penalty import penalty_and_multipliers
 from softpenalty.study.engine import STATUSES, Outcome
 from softpenalty.study.problems import Problem, Vector
 
@@ -30,8 +29,8 @@ class PenalizedProblem:
         exact: bool,
     ) -> None:
         self.problem = problem
-        self.kernel = KERNELS[kernel]
-        self.combination = COMBINATIONS[combination]
+        self.kernel = kernel
+        self.combination = combination
         self.sigma = np.full(problem.errors(problem.x0).shape, sigma, dtype=float)
         self.alpha = alpha
         self.exact = exact
@@ -45,8 +44,8 @@ class PenalizedProblem:
         """Its central differences at `x`, or the exact gradient."""
         problem, half = self.problem, 0.5 * INTERVAL
         if self.exact:
-            slope = self.kernel.slope(problem.errors(x), self.alpha)
-            gradient: Vector = problem.objective + self.sigma * slope * x / np.linalg.norm(x)
+            multipliers = self._penalty_and_multipliers(problem.errors(x))[1]
+            gradient: Vector = problem.objective + multipliers * x / np.linalg.norm(x)
             return gradient
         if problem.kind == "spheres":
             shift = half * np.eye(x.size)
@@ -64,8 +63,12 @@ class PenalizedProblem:
 
     def _penalty(self, errors: Vector) -> Any:
         """Penalty of errors (m,) or (m, points)."""
-        sigma = self.sigma if errors.ndim == 1 else self.sigma[:, None]
-        return self.combination.value(sigma * self.kernel.value(errors, self.alpha))
+        return self._penalty_and_multipliers(errors)[0]
+
+    def _penalty_and_multipliers(self, errors: Vector) -> tuple[Any, Vector]:
+        return penalty_and_multipliers(
+            errors, sigma=self.sigma, alpha=self.alpha, kernel=self.kernel, combination=self.combination
+        )
 
 
 def solve_scipy(
