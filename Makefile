@@ -43,7 +43,7 @@ study: $(VENV)/installed  ## the paper's study; SAMPLES=50 for a quick look
 	$(BIN)/softpenalty study --samples $(SAMPLES)
 
 bench-kernels: $(VENV)/installed  ## speed and accuracy of the penalty functions
-	$(BIN)/python benchmarks/kernels.py
+	$(BIN)/python benchmarks/speed/kernels.py
 
 $(VENV)/peers: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'

@@ -1,7 +1,8 @@
 """Side by side with the peers: problems we did not write, one judge for all, one command.
 
 ``python -m benchmarks.run --help`` says how to run it; ``benchmarks/RESULTS.md`` is what it last wrote.
-Nothing here is part of the installed package.
+Beside it, :mod:`.speed` times our own code against what it replaces, and :mod:`.study_check` counts how often
+the study's check is right. Nothing here is part of the installed package.
 """
 
 import os

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +18,38 @@ def key(record: dict[str, Any]) -> tuple:
     return tuple(record[name] for name in KEY)
 
 
-def read(path: Path, *, repair: bool = False) -> list[dict[str, Any]]:
+def read(path: Path) -> list[dict[str, Any]]:
     """All records of a file without a torn last line, left by a killed run.
 
-    With `repair` that line is cut off the file as well, so that it can grow again: for the one who is going
-    to write, as another may just be writing. A torn line anywhere else is not our doing, and an error.
+    A torn line anywhere else is not our doing, and an error.
     """
-    if not path.exists():
-        return []
-    lines = path.read_bytes().splitlines(keepends=True)
+    return list(_parse(path, _whole_lines(path)))
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[list[dict[str, Any]]]:
+    """All records of a file that is going to grow, for the only one who writes it until the block ends.
+
+    A torn last line is cut off the file: what another run is just writing looks like one, so there must be
+    no other. SQLite keeps the lock, on any platform, and drops it when the process dies.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path.with_suffix(".lock"), timeout=0.0, isolation_level=None)) as lock:
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError:
+            raise ValueError(f"{path}: another run is writing it; wait for it, or choose --records") from None
+        lines = _whole_lines(path)
+        if path.exists():
+            os.truncate(path, sum(map(len, lines)))
+        yield list(_parse(path, lines))
+
+
+def _whole_lines(path: Path) -> list[bytes]:
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
     if lines and not (lines[-1].endswith(b"\n") and _is_json(lines[-1])):
-        torn = lines.pop()
-        if repair:
-            with path.open("r+b") as file:
-                file.truncate(path.stat().st_size - len(torn))
-    return list(_parse(path, lines))
+        lines.pop()
+    return lines
 
 
 def _is_json(line: bytes) -> bool:

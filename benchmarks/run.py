@@ -82,7 +82,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     except ValueError as error:
         parser.error(str(error))
     except ImportError as error:
-        parser.error(f"{error}; pip install 'softpenalty[bench]'")
+        parser.error(f"{error}; `make peers` or `pip install '.[bench]'` adds it")
     return options
 
 
@@ -112,14 +112,20 @@ def tasks(options: argparse.Namespace, solvers: list[str]) -> Iterator[Task]:
 
 def run(options: argparse.Namespace, console: Console) -> None:
     """Make all records that are missing."""
+    name = options.set if options.set in ("hs", "all", "scaling") else "some"
+    path = options.records / f"{name}.jsonl"
+    with records.writing(path) as found:
+        _complete(options, console, path, found)
+
+
+def _complete(options: argparse.Namespace, console: Console, path: Path, found: list[dict[str, Any]]) -> None:
     versions = {}
     for solver in options.solvers:
         if PEERS[solver].missing:
             console.print(f"[yellow]{solver} skipped: {PEERS[solver].missing}[/]")
         else:
             versions[solver] = PEERS[solver].version
-    path = options.records / f"{options.set if options.set in ('hs', 'all', 'scaling') else 'some'}.jsonl"
-    done = {records.key(record): record for record in records.read(path, repair=True)}
+    done = {records.key(record): record for record in found}
     lock = threading.Lock()
     workers: queue.SimpleQueue[Worker] = queue.SimpleQueue()
     for _ in range(options.jobs):

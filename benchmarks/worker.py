@@ -78,8 +78,8 @@ class Worker:
         """Like the function `solve`, but certain to return."""
         if self._process is None:
             self._start()
-        self._pipe.send((name, variant, solver, self.max_seconds))
         try:
+            self._pipe.send((name, variant, solver, self.max_seconds))
             if self._pipe.poll(PATIENCE * self.max_seconds + 30.0):
                 return self._pipe.recv()
             message = "hung"

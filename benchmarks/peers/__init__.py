@@ -70,13 +70,13 @@ class Peer:
         """Version of the package, for ours with a digest of its sources, and the settings."""
         version = importlib.metadata.version(self.package)
         if self.package == OURS:
-            version += "+" + _digest()
+            version += "+" + digest(Path(importlib.import_module(OURS).__file__).parent)
         return f"{version}; {self.settings}"
 
 
-def _digest() -> str:
-    home = Path(importlib.import_module(OURS).__file__).parent
-    files = sorted(file for part in ("formulas", "problem", "solve") for file in (home / part).glob("*.py"))
+def digest(home: Path) -> str:
+    """Eight digits that change with what `minimize` is made of, wherever below `home` it stands."""
+    files = sorted(file for part in ("formulas", "problem", "solve") for file in (home / part).rglob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:8]
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from .problem.penalty import penalize as penalize
     from .problem.shared import shared as shared
     from .solve.minimize import minimize as minimize
+    from .solve.options import Options as Options
+    from .solve.result import Result as Result
 
 _HOMES = {
     "COMBINATIONS": "formulas.combinations",
@@ -40,6 +42,8 @@ _HOMES = {
     "penalize": "problem.penalty",
     "shared": "problem.shared",
     "minimize": "solve.minimize",
+    "Options": "solve.options",
+    "Result": "solve.result",
 }
 
 __all__ = ["__version__", *_HOMES]

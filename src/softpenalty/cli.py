@@ -16,10 +16,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from softpenalty import __version__
+from . import __version__
+from .extras import install_hint
+from .study import StudyError
+from .study.design.settings import DEFAULT_SAMPLES, DEFAULT_SEED, ENGINES, MODES
 
 if TYPE_CHECKING:
-    from softpenalty.study.run import Progress
+    from .study.compute.run import Progress
 
 BAD_INPUT, INTERRUPTED, NOT_REPRODUCED = 2, 130, 1
 PLAIN_PROGRESS_SECONDS = 5.0
@@ -30,6 +33,19 @@ STEPS = {
     "report": "write tables, figures and report.html from the file",
     "check": "compare with the paper; exit code 0 only if it is reproduced",
     "export": "write the trials as CSV and Parquet",
+}
+DEFAULTS = {
+    "out": Path("study-output"),
+    "samples": DEFAULT_SAMPLES,
+    "experiments": None,
+    "dimensions": None,
+    "configurations": None,
+    "seed": DEFAULT_SEED,
+    "engine": None,
+    "problems": MODES[0],
+    "workers": None,
+    "scheduler": None,
+    "format": None,
 }
 
 
@@ -42,10 +58,8 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
-    asked = _parser().parse_args(arguments)
+    asked = _parsed(arguments)
     import sqlite3
-
-    from softpenalty.study import StudyError
 
     try:
         return _study(asked)
@@ -54,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if error.name not in OPTIONAL:
             raise
-        message = f"{error.name} is missing; install it with `pip install 'softpenalty[study]'`."
+        message = f"{error.name} is missing; install it with {install_hint('study')}."
     except sqlite3.Error as error:
         message = f"{asked.out}: the records file cannot be used: {error}."
     except OSError as error:
@@ -69,42 +83,70 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return BAD_INPUT
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """What was asked for, with the defaults of what was not."""
+    parser = _parser()
+    given = vars(parser.parse_args(arguments))
+    if given["step"] not in (None, "run"):  # options of a run may stand before the step too
+        stray = given.keys() - {"command", "step", "out", "format"}
+        if stray:
+            parser.error(f"--{min(stray)} is an option of `study run`, not of `study {given['step']}`")
+    return argparse.Namespace(**(DEFAULTS | given))
+
+
+def _parser() -> _Parser:
     parser = _Parser(prog="softpenalty", description="Optimization with smooth penalty functions.")
     parser.add_argument("--version", action="version", version=f"softpenalty {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="study")
     study = commands.add_parser(
         "study",
+        parents=[_place(), _running()],
         help="reproduce the paper's experiments",
         description="Reproduce the paper's experiments and figures. Without a step: run, then report.",
         epilog="A run that was stopped goes on where it was; more --samples add only the missing trials.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    steps = "; ".join(f"{name}: {text}" for name, text in STEPS.items())
-    study.add_argument("step", nargs="?", choices=STEPS, metavar="|".join(STEPS), help=steps)
-    study.add_argument(
-        "--out", type=Path, default=Path("study-output"), help="folder of everything (default: %(default)s)"
-    )
-    run = study.add_argument_group("run")
-    run.add_argument("--samples", type=int, default=500, help="problems per cell (default: %(default)s)")
-    run.add_argument("--experiments", nargs="+", metavar="NAME", help="only these experiments (default: all)")
-    run.add_argument("--dimensions", nargs="+", metavar="N", help="only these dimensions (default: all)")
-    run.add_argument(
-        "--configurations", nargs="+", metavar="NAME", help="only these configurations (default: all)"
-    )
-    run.add_argument("--seed", type=int, default=2021, help="seed of the study (default: %(default)s)")
-    run.add_argument("--engine", choices=("numba", "scipy"), help="default: numba if it is installed")
-    run.add_argument(
-        "--problems",
-        choices=("published", "corrected"),
-        default="published",
-        help="keep infeasible problems as the author did, or draw them again (default: %(default)s)",
-    )
-    run.add_argument("--workers", type=int, metavar="COUNT", help="default: as many as there are cores")
-    run.add_argument("--scheduler", metavar="tcp://HOST:PORT", help="compute on this Dask cluster instead")
-    export = study.add_argument_group("export")
-    export.add_argument("--format", choices=("csv", "parquet"), help="default: both")
+    steps = study.add_subparsers(dest="step", metavar="|".join(STEPS), title="steps")
+    own = {"run": [_running()], "export": [_exporting()]}
+    for name, text in STEPS.items():
+        steps.add_parser(name, parents=[_place(), *own.get(name, [])], help=text, description=f"{text}.")
     return parser
+
+
+def _shared() -> _Parser:
+    """Options of more than one command; one that is not given is absent, not hidden by another's default."""
+    return _Parser(add_help=False, argument_default=argparse.SUPPRESS)
+
+
+def _place() -> _Parser:
+    options = _shared()
+    options.add_argument("--out", type=Path, help=f"folder of everything (default: {DEFAULTS['out']})")
+    return options
+
+
+def _running() -> _Parser:
+    options = _shared()
+    add = options.add_argument_group("what is run, and where").add_argument
+    add("--samples", type=int, help=f"problems per cell (default: {DEFAULTS['samples']})")
+    add("--experiments", nargs="+", metavar="NAME", help="only these experiments (default: all)")
+    add("--dimensions", nargs="+", metavar="N", help="only these dimensions (default: all)")
+    add("--configurations", nargs="+", metavar="NAME", help="only these configurations (default: all)")
+    add("--seed", type=int, help=f"seed of the study (default: {DEFAULTS['seed']})")
+    add("--engine", choices=ENGINES, help="default: numba if it is installed")
+    add(
+        "--problems",
+        choices=MODES,
+        help="keep infeasible problems as the author did, or draw them again "
+        f"(default: {DEFAULTS['problems']})",
+    )
+    add("--workers", type=int, metavar="COUNT", help="default: as many as there are cores")
+    add("--scheduler", metavar="tcp://HOST:PORT", help="compute on this Dask cluster instead")
+    return options
+
+
+def _exporting() -> _Parser:
+    options = _shared()
+    options.add_argument("--format", choices=("csv", "parquet"), help="default: both")
+    return options
 
 
 def _study(asked: argparse.Namespace) -> int:
@@ -113,9 +155,9 @@ def _study(asked: argparse.Namespace) -> int:
     if asked.step in (None, "run"):
         _run(asked)
     if asked.step in (None, "report"):
-        from softpenalty.study.report import write_report
+        from .study.show.report import write_report
 
-        print(f"Report: {write_report(asked.out)}")
+        _say(f"Report: {write_report(asked.out)}")
     if asked.step == "check":
         return _check(asked.out)
     if asked.step == "export":
@@ -123,12 +165,19 @@ def _study(asked: argparse.Namespace) -> int:
     return 0
 
 
+def _say(line: str) -> None:
+    """Print a line; where the reader is gone (``| head``) the rest goes nowhere, and is no error."""
+    try:
+        print(line, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _run(asked: argparse.Namespace) -> None:
-    # Chunks are computed side by side already; more threads below them only wait for each other (SLSQP at
-    # N = 50 took 15 to 200 times as long). Has to be said before NumPy is loaded.
+    # `study.threads` needs a library for this that may be missing; these need NumPy not to be loaded yet.
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(variable, "1")
-    from softpenalty.study.run import run
+    from .study.compute.run import run
 
     began = time.perf_counter()
     with _progress() as (show, note):
@@ -146,27 +195,29 @@ def _run(asked: argparse.Namespace) -> None:
             progress=show,
             note=note,
         )
-    print(f"{added} trials added in {time.perf_counter() - began:.0f} s: {asked.out / 'records.sqlite'}")
+    _say(f"{added} trials added in {time.perf_counter() - began:.0f} s: {asked.out / 'records.sqlite'}")
 
 
 def _check(out: Path) -> int:
-    from softpenalty.study.records import RECORDS_NAME, Records
-    from softpenalty.study.tables import check
+    from .study.judge.check import check
+    from .study.judge.facts import Facts
+    from .study.records import RECORDS_NAME, Records
 
     with Records(out / RECORDS_NAME) as records:
-        result = check(records)
+        result = check(Facts(records))
     for line in result.lines:
-        print(line)
+        _say(line)
     return 0 if result.passed else NOT_REPRODUCED
 
 
 def _export(out: Path, only: str | None) -> None:
-    from softpenalty.study.records import RECORDS_NAME, Records, export_csv, export_parquet
+    from .study.records import RECORDS_NAME, Records
+    from .study.show.export import export_csv, export_parquet
 
     with Records(out / RECORDS_NAME) as records:
         for name, export in (("csv", export_csv), ("parquet", export_parquet)):
             if only in (None, name):
-                print(export(records, out / f"records.{name}"))
+                _say(str(export(records, out / f"records.{name}")))
 
 
 def _names(texts: Sequence[str] | None) -> list[str] | None:
@@ -177,8 +228,6 @@ def _names(texts: Sequence[str] | None) -> list[str] | None:
 
 
 def _numbers(option: str, texts: Sequence[str] | None) -> list[int] | None:
-    from softpenalty.study import StudyError
-
     try:
         return None if texts is None else [int(text) for text in texts]
     except ValueError:

@@ -30,9 +30,21 @@ def test_torn_last_line_is_dropped_and_the_file_can_grow_again(tmp_path, torn):
     before = path.read_text()
     assert records.read(path) == [RECORD]
     assert path.read_text() == before  # a reader changes nothing
-    assert records.read(path, repair=True) == [RECORD]
-    records.append(path, RECORD | {"repetition": 1})
+    with records.writing(path) as found:
+        assert found == [RECORD]
+        records.append(path, RECORD | {"repetition": 1})
     assert len(records.read(path)) == 2
+
+
+def test_a_second_run_neither_repairs_nor_writes(tmp_path):
+    path = tmp_path / "file.jsonl"
+    with records.writing(path):
+        path.write_text(json.dumps(RECORD) + "\n" + '{"half of a rec')  # the first run is just writing
+        with pytest.raises(ValueError, match="another run"), records.writing(path):
+            pass
+        assert path.read_text().endswith("half of a rec")
+    with records.writing(path) as found:
+        assert found == [RECORD]
 
 
 def test_torn_line_elsewhere_is_an_error(tmp_path):

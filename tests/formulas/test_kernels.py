@@ -321,6 +321,24 @@ def test_float_types_are_kept(kernel, dtype):
 
 
 @every_kernel
+def test_half_precision_is_right_at_every_number(kernel):
+    """Exact up to the last rounding, which is that from float32 to float16."""
+    errors = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    errors = errors[np.isfinite(errors)]
+    widths = np.full(errors.shape, 0.1)
+    for alpha in (0.1, np.float32(2.0**-20), widths, 300.0):
+        exact = errors.astype(np.float64)
+        with np.errstate(over="ignore"):
+            for method in ("evaluate", "value", "slope", "curvature", "tilt"):
+                found, right = (getattr(kernel, method)(e, alpha) for e in (errors, exact))
+                assert np.asarray(found).dtype == np.float16
+                right = np.asarray(right).astype(np.float16)
+                # one ulp where the rounding to float32 moved a number across a tie
+                np.testing.assert_allclose(found, right, rtol=2.0**-10, atol=2.0**-24)
+    assert kernel.value(np.float16(0.5), 0.1).dtype == np.float16
+
+
+@every_kernel
 def test_integers_and_lists_become_floats(kernel):
     np.testing.assert_array_equal(
         kernel.value([-1, 0, 2], 0.5), kernel.value(np.array([-1.0, 0.0, 2.0]), 0.5)

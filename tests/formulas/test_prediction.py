@@ -160,6 +160,17 @@ def test_recommend_takes_arrays():
     np.testing.assert_allclose(choice.sigma, [1.0 * (1.5 + 1 / 1.5), 2.0 * (1.5 + 1 / 1.5)], rtol=4 * EPS)
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_recommend_takes_lists(kernel, kind):
+    gradient, tolerance = np.array([1.0, 2.0]), np.array([1e-3, 1e-2])
+    expected = recommend(gradient, tolerance, kernel=kernel)
+    found = recommend(kind(gradient), kind(tolerance), kernel=kernel)
+    for part, same in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(part, same)
+    np.testing.assert_array_equal(recommend(kind([1, 2]), 1e-3).sigma, recommend(gradient, 1e-3).sigma)
+
+
 def test_bad_arguments_are_named():
     for sigma in (0.0, -1.0, math.nan, math.inf):
         with pytest.raises(

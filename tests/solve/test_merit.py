@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from softpenalty.formulas.combinations import COMBINATIONS
 from softpenalty.formulas.kernels import KERNELS
+from softpenalty.formulas.penalty import penalty_and_multipliers
 from softpenalty.solve.merit import ALPHA, BalancedMerit, ExactMerit
 
 EQUALITY = np.array([False, True])
@@ -25,6 +27,28 @@ def test_inequality_is_the_algebraic_kernel_with_sigma_twice_the_multiplier():
     merit = BalancedMerit(np.array([1.5]), np.zeros(1), np.array([False]))
     values = np.array([merit.penalty(np.array([e])) for e in errors])
     np.testing.assert_allclose(values, 3.0 * KERNELS["algebraic"].value(errors, ALPHA), atol=1e-12)
+
+
+def test_balanced_merit_is_the_formula_up_to_its_constant():
+    """Inequalities with sigma 2·|y|, equalities with a sigma of their own and y as their shift."""
+    random = np.random.default_rng(2)
+    m = 12
+    equality = random.random(m) < 0.5
+    y = np.where(equality, random.normal(size=m), np.abs(random.normal(size=m)))
+    weights = random.uniform(0.0, 9.0, size=m)
+    merit = BalancedMerit(y, weights, equality)
+    sigma = np.where(equality, np.maximum(2.0 * np.abs(y), 0.5 * weights), COMBINATIONS["sum"].balance(y))
+    shift = np.where(equality, y, 0.0)
+
+    def both(errors):
+        formula, _ = penalty_and_multipliers(errors, 1.0, equality, sigma, ALPHA, shift, "algebraic")
+        return merit.penalty(errors), formula
+
+    at_zero = np.subtract(*both(np.zeros(m)))
+    assert at_zero == pytest.approx(0.0, abs=1e-13)  # the merit keeps the penalty's constants
+    for errors in random.normal(size=(20, m)) * np.geomspace(1e-6, 1e3, m):
+        found, expected = both(errors)
+        assert found == pytest.approx(expected, rel=1e-13)  # sums of m terms in another order
 
 
 def test_exact_merit_weighs_violations():

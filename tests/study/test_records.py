@@ -1,14 +1,19 @@
 """The records file: what is written is read back, and nothing else is ever overwritten."""
 
-import csv
+import os
+import shutil
 import sqlite3
+import subprocess
 import sys
+import tempfile
+from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from softpenalty.study import StudyError
-from softpenalty.study.records import RECORDS_NAME, Records, Trial, export_csv, export_parquet
+from softpenalty.study.records import RECORDS_NAME, Records, Trial
 
 SETTINGS = {"seed": 2021, "problems": "published", "engine": "numba", "samples": 3}
 
@@ -120,30 +125,101 @@ def test_missing_records_and_bad_folders_are_named(tmp_path):
         Records.create(tmp_path / "file" / RECORDS_NAME, **SETTINGS)
 
 
-def test_csv_reads_back_to_the_last_bit(filled, tmp_path):
-    with Records(filled) as records:
-        export_csv(records, tmp_path / "new" / "trials.csv")
-        columns = records.select()
-    with (tmp_path / "new" / "trials.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [float(row["distance"]) for row in rows] == columns["distance"].tolist()
-    assert [row["configuration"] for row in rows] == columns["configuration"].tolist()
-    assert [entry.name for entry in (tmp_path / "new").iterdir()] == ["trials.csv"]
+# ------------------------------------------------------------------------------- files of others, and kills
 
 
-def test_parquet_reads_back_to_the_last_bit(filled, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    with Records(filled) as records:
-        export_parquet(records, tmp_path / "trials.parquet")
-        columns, meta = records.select(), records.meta
-    table = parquet.read_table(tmp_path / "trials.parquet")
-    for name, column in columns.items():
-        assert table[name].to_pylist() == column.tolist()
-    assert table.schema.metadata[b"seed"].decode() == meta["seed"]
+@pytest.mark.parametrize("mode", ["DELETE", "WAL"])
+@pytest.mark.parametrize("opening", [Records, lambda path: Records.create(path, **SETTINGS)])
+def test_a_database_of_another_program_is_left_as_it_is(path, opening, mode):
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA journal_mode = {mode}")
+        connection.execute("CREATE TABLE theses (only_copy TEXT)")
+        connection.commit()
+    before = {file.name: file.read_bytes() for file in path.parent.iterdir()}
+    with pytest.raises(StudyError, match="not a records file"):
+        opening(path)
+    assert {file.name: file.read_bytes() for file in path.parent.iterdir()} == before
 
 
-def test_parquet_without_pyarrow_names_the_extra(filled, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with Records(filled) as records, pytest.raises(StudyError, match=r"softpenalty\[study\]"):
-        export_parquet(records, tmp_path / "trials.parquet")
-    assert not (tmp_path / "trials.parquet").exists()
+def test_a_file_of_another_version_is_left_as_it_is(filled):
+    with closing(sqlite3.connect(filled)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("UPDATE meta SET value = '99' WHERE key = 'schema'")
+        connection.commit()
+    before = filled.read_bytes()
+    with pytest.raises(StudyError, match="schema version 99"):
+        Records.create(filled, **SETTINGS)
+    assert filled.read_bytes() == before
+
+
+def test_an_empty_file_holds_no_records(path):
+    path.parent.mkdir()
+    path.touch()
+    with pytest.raises(StudyError, match=r"No records at .* run `softpenalty study run --out"):
+        Records(path)
+    with Records.create(path, **SETTINGS) as records:
+        assert records.append([trial()]) == 1
+
+
+def test_a_file_to_be_repaired_says_how(filled, tmp_path):
+    """A writer that dies while it switches the file to its log leaves a journal for writers only."""
+    killed = tmp_path / "killed" / RECORDS_NAME
+    killed.parent.mkdir()
+    with closing(sqlite3.connect(filled, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("PRAGMA cache_size = 1")  # pages are written before the transaction ends
+        connection.execute("BEGIN")
+        connection.execute("CREATE TABLE filler AS SELECT randomblob(9999) FROM meta")
+        connection.execute("UPDATE meta SET value = '7' WHERE key = 'wall_seconds'")
+        for name in (RECORDS_NAME, RECORDS_NAME + "-journal"):
+            shutil.copyfile(filled.with_name(name), killed.with_name(name))
+    with pytest.raises(StudyError, match=r"`softpenalty study run --out .*` repairs it"):
+        Records(killed)
+    Records.create(killed, **SETTINGS).close()
+    with Records(killed) as records:
+        assert len(records) == 4
+
+
+def test_a_new_file_needs_no_repair_whenever_its_writer_dies(path):
+    """It is whole and in its final mode before it has its name."""
+    modes = []
+    replace = Path.replace
+
+    def look(self, target):
+        modes.append(self.read_bytes()[18:20])  # 2: write-ahead log
+        return replace(self, target)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "replace", look)
+        Records.create(path, **SETTINGS).close()
+    assert modes == [b"\x02\x02"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+@pytest.mark.parametrize("shared", [True, False], ids=["with its shared memory", "without"])
+def test_a_folder_without_write_access_shows_what_is_in_the_log(shared):
+    """Rows that a killed writer left in the write-ahead log, read by someone who may only read."""
+    read = (
+        "import os, sys; from softpenalty.study.records import Records\n"
+        "os.getuid() or os.setuid(65534)\n"  # the superuser may write anywhere; nobody may not
+        "with Records(sys.argv[1]) as records: print(len(records))"
+    )
+    folder = Path(tempfile.mkdtemp())  # pytest's own may be entered by their owner only
+    try:
+        with Records.create(folder / "writer" / RECORDS_NAME, **SETTINGS) as records:
+            records.append([trial()])
+            files = [RECORDS_NAME, RECORDS_NAME + "-wal"] + [RECORDS_NAME + "-shm"] * shared
+            (folder / "killed").mkdir()
+            for name in files:
+                shutil.copyfile(folder / "writer" / name, folder / "killed" / name)
+        folder.chmod(0o755)
+        (folder / "killed").chmod(0o555)
+        done = subprocess.run(
+            [sys.executable, "-c", read, folder / "killed" / RECORDS_NAME], capture_output=True, text=True
+        )
+        assert done.stdout == "1\n", done.stderr
+        assert sorted(file.name for file in (folder / "killed").iterdir()) == sorted(files)
+    finally:
+        (folder / "killed").chmod(0o755)
+        shutil.rmtree(folder)

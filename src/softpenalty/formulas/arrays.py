@@ -2,8 +2,8 @@
 
 Every formula of this package is written once, against the functions that NumPy, PyTorch and JAX share.
 This module finds those functions for the arrays at hand and takes care of what surrounds a formula: a float
-in gives a float out, float32 stays float32, large NumPy arrays are worked through in blocks that fit into
-the processor's cache.
+in gives a float out, float32 stays float32, float16 goes through float32 (the squares in a formula are
+beyond its range), large NumPy arrays are worked through in blocks that fit into the processor's cache.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Array", "Formula", "apply", "check_positive", "maximum", "minimum", "namespace"]
+__all__ = ["Array", "Formula", "apply", "beside", "check_positive", "like", "maximum", "minimum", "namespace"]
 
 Array = Any  #: a NumPy, PyTorch or JAX array, or a float
 Formula = Callable[..., Any]
@@ -50,7 +50,7 @@ def check_positive(call: str, argument: str, number: Array) -> None:
 
 def _all_positive(number: Array) -> bool:
     array = np.asarray(number, dtype=float)
-    return bool(np.all((array > 0) & (array < np.inf)))
+    return bool(np.count_nonzero((array > 0) & (array < np.inf)) == array.size)
 
 
 def maximum(xp: Any, array: Array, limit: Array) -> Array:
@@ -79,7 +79,8 @@ def apply(formula: Formula, error: Array, *parameters: Array) -> Any:
     *parameters : float or array
         Brought to the floating-point type of `error`.
     """
-    if type(error) is np.ndarray and error.dtype.kind == "f" and {float}.issuperset(map(type, parameters)):
+    usual = type(error) is np.ndarray and error.dtype.kind == "f" and error.dtype.itemsize > 2
+    if usual and {float}.issuperset(map(type, parameters)):
         return _apply_numpy(formula, error, parameters)  # the usual case, with the least ado
     if isinstance(error, (float, int)) and all(isinstance(p, (float, int)) for p in parameters):
         with np.errstate(over="ignore"):
@@ -90,12 +91,27 @@ def apply(formula: Formula, error: Array, *parameters: Array) -> Any:
         error = np.asarray(error)
         if error.dtype.kind != "f":
             error = error.astype(float)
-        return _apply_numpy(formula, error, tuple(_like(np, parameter, error) for parameter in parameters))
+        if error.dtype == np.float16:
+            return _in_float32(np, formula, error, parameters)
+        return _apply_numpy(formula, error, tuple(like(np, parameter, error) for parameter in parameters))
     if isinstance(error, NUMPY):
         error = xp.asarray(error, dtype=next(p.dtype for p in parameters if not isinstance(p, NUMPY)))
     if not xp.isdtype(error.dtype, "real floating"):
         error = xp.astype(error, xp.asarray(0.0).dtype)
-    return formula(xp, error, *(_like(xp, parameter, error) for parameter in parameters))
+    if error.dtype == getattr(xp, "float16", None):
+        return _in_float32(xp, formula, error, parameters)
+    return formula(xp, error, *(like(xp, parameter, error) for parameter in parameters))
+
+
+def _in_float32(xp: Any, formula: Formula, error: Array, parameters: tuple[Array, ...]) -> Any:
+    def cast(array: Array, dtype: Any) -> Array:
+        return array.astype(dtype) if xp is np else xp.astype(array, dtype)
+
+    results = apply(formula, cast(error, xp.float32), *parameters)
+    with np.errstate(over="ignore"):
+        if isinstance(results, tuple):
+            return tuple(cast(result, error.dtype) for result in results)
+        return cast(results, error.dtype)
 
 
 def _apply_numpy(formula: Formula, error: Array, parameters: tuple[Array, ...]) -> Any:
@@ -105,7 +121,7 @@ def _apply_numpy(formula: Formula, error: Array, parameters: tuple[Array, ...]) 
         return formula(np, error, *parameters)
 
 
-def _like(xp: Any, parameter: Array, error: Array) -> Array:
+def like(xp: Any, parameter: Array, error: Array) -> Array:
     """Return `parameter` as a float, or as an array of the type (and device) of `error`."""
     if isinstance(parameter, (float, int)):
         return float(parameter)
@@ -113,8 +129,14 @@ def _like(xp: Any, parameter: Array, error: Array) -> Array:
         array = np.asarray(parameter, dtype=error.dtype)
         return float(array) if array.ndim == 0 else array
     if isinstance(parameter, NUMPY):
-        return xp.asarray(parameter, dtype=error.dtype)
+        return beside(xp, np.asarray(parameter, dtype=float), error, error.dtype)
     return xp.astype(parameter, error.dtype)
+
+
+def beside(xp: Any, array: Any, error: Array, dtype: Any = None) -> Array:
+    """Return a NumPy array as one of the library of `error`, on its device (JAX moves its arrays itself)."""
+    place = {"device": error.device} if xp.__name__.endswith("torch") else {}
+    return xp.asarray(array, dtype=dtype, **place)
 
 
 def _in_blocks(formula: Formula, error: Any, parameters: tuple[float, ...]) -> Any:

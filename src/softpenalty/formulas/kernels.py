@@ -37,24 +37,24 @@ class Kernel(ABC):
 
     def value(self, error: Array, alpha: Array) -> Array:
         """Return g(error)."""
-        return self.apply("value", self._value, error, alpha)
+        return self.apply("value", self.value_formula, error, alpha)
 
     def slope(self, error: Array, alpha: Array) -> Array:
         """Return g′(error)."""
-        return self.apply("slope", self._slope, error, alpha)
+        return self.apply("slope", self.slope_formula, error, alpha)
 
     def curvature(self, error: Array, alpha: Array) -> Array:
         """Return g″(error)."""
-        return self.apply("curvature", self._curvature, error, alpha)
+        return self.apply("curvature", self.curvature_formula, error, alpha)
 
     def evaluate(self, error: Array, alpha: Array) -> tuple[Array, Array, Array]:
         """Return (value, slope, curvature), with the work they share done once."""
-        result: tuple[Array, Array, Array] = self.apply("evaluate", self._evaluate, error, alpha)
+        result: tuple[Array, Array, Array] = self.apply("evaluate", self.evaluate_formula, error, alpha)
         return result
 
     def tilt(self, error: Array, alpha: Array) -> Array:
         """Return g′(error) − g′(−error), the slope of the operator ``=``, exact also near error 0."""
-        return self.apply("tilt", self._tilt, error, alpha)
+        return self.apply("tilt", self.tilt_formula, error, alpha)
 
     def inverse_slope(self, fraction: Array, alpha: Array) -> Array:
         """Return the error at which the slope is `fraction`.
@@ -63,12 +63,12 @@ class Kernel(ABC):
         it, NaN.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
-            return self.apply("inverse_slope", self._inverse_slope, fraction, alpha)
+            return self.apply("inverse_slope", self.inverse_slope_formula, fraction, alpha)
 
     def inverse_tilt(self, fraction: Array, alpha: Array) -> Array:
         """Return the error ≥ 0 at which the tilt is `fraction` ≥ 0; NaN where there is none."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return self.apply("inverse_tilt", self._inverse_tilt, fraction, alpha)
+            return self.apply("inverse_tilt", self.inverse_tilt_formula, fraction, alpha)
 
     def apply(self, call: str, formula: Formula, error: Array, alpha: Array) -> Any:
         """Check alpha in the name of `call`, then apply ``formula(xp, error, alpha)`` to any arrays."""
@@ -79,25 +79,25 @@ class Kernel(ABC):
         return apply(formula, error, alpha)
 
     @abstractmethod
-    def _value(self, xp: Any, error: Array, alpha: Array) -> Array: ...
+    def value_formula(self, xp: Any, error: Array, alpha: Array) -> Array: ...
 
     @abstractmethod
-    def _slope(self, xp: Any, error: Array, alpha: Array) -> Array: ...
+    def slope_formula(self, xp: Any, error: Array, alpha: Array) -> Array: ...
 
     @abstractmethod
-    def _evaluate(self, xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]: ...
+    def evaluate_formula(self, xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]: ...
 
     @abstractmethod
-    def _inverse_slope(self, xp: Any, fraction: Array, alpha: Array) -> Array: ...
+    def inverse_slope_formula(self, xp: Any, fraction: Array, alpha: Array) -> Array: ...
 
-    def _inverse_tilt(self, xp: Any, fraction: Array, alpha: Array) -> Array:
-        return self._inverse_slope(xp, fraction, alpha)  # right where the slope is 0 below the target
+    def inverse_tilt_formula(self, xp: Any, fraction: Array, alpha: Array) -> Array:
+        return self.inverse_slope_formula(xp, fraction, alpha)  # right where the slope is 0 below the target
 
-    def _curvature(self, xp: Any, error: Array, alpha: Array) -> Array:
-        return self._evaluate(xp, error, alpha)[2]
+    def curvature_formula(self, xp: Any, error: Array, alpha: Array) -> Array:
+        return self.evaluate_formula(xp, error, alpha)[2]
 
-    def _tilt(self, xp: Any, error: Array, alpha: Array) -> Array:
-        return self._slope(xp, error, alpha) - self._slope(xp, -error, alpha)
+    def tilt_formula(self, xp: Any, error: Array, alpha: Array) -> Array:
+        return self.slope_formula(xp, error, alpha) - self.slope_formula(xp, -error, alpha)
 
     def __repr__(self) -> str:
         return f"KERNELS[{self.name!r}]"
@@ -118,28 +118,28 @@ class Softplus(Kernel):
     name = "softplus"
     label = "Softplus"
 
-    def _value(self, xp: Any, error: Array, alpha: Array) -> Array:
+    def value_formula(self, xp: Any, error: Array, alpha: Array) -> Array:
         decay = xp.exp2(_size(xp, error) / -alpha)
         return maximum(xp, error, 0.0) + xp.log1p(decay) * (alpha / LN2)
 
-    def _slope(self, xp: Any, error: Array, alpha: Array) -> Array:
+    def slope_formula(self, xp: Any, error: Array, alpha: Array) -> Array:
         decay = xp.exp2(_size(xp, error) / -alpha)
         return _rising(xp, error, decay / (1.0 + decay))
 
-    def _evaluate(self, xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]:
+    def evaluate_formula(self, xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]:
         decay = xp.exp2(_size(xp, error) / -alpha)
         value = maximum(xp, error, 0.0) + xp.log1p(decay) * (alpha / LN2)
         whole = 1.0 + decay
         missing = decay / whole
         return value, _rising(xp, error, missing), missing / whole * (LN2 / alpha)
 
-    def _tilt(self, xp: Any, error: Array, alpha: Array) -> Array:
+    def tilt_formula(self, xp: Any, error: Array, alpha: Array) -> Array:
         return xp.tanh(error / alpha * (LN2 / 2.0))
 
-    def _inverse_slope(self, xp: Any, fraction: Array, alpha: Array) -> Array:
+    def inverse_slope_formula(self, xp: Any, fraction: Array, alpha: Array) -> Array:
         return alpha * xp.log2(fraction / (1.0 - fraction))
 
-    def _inverse_tilt(self, xp: Any, fraction: Array, alpha: Array) -> Array:
+    def inverse_tilt_formula(self, xp: Any, fraction: Array, alpha: Array) -> Array:
         return alpha * xp.atanh(fraction) * (2.0 / LN2)
 
 
@@ -157,28 +157,28 @@ class Algebraic(Kernel):
     name = "algebraic"
     label = "Algebraic"
 
-    def _value(self, xp: Any, error: Array, alpha: Array) -> Array:
+    def value_formula(self, xp: Any, error: Array, alpha: Array) -> Array:
         reach, _, root = self._triangle(xp, error, alpha)
         return maximum(xp, error, 0.0) + (UNIT * alpha) / (root + reach)
 
-    def _slope(self, xp: Any, error: Array, alpha: Array) -> Array:
+    def slope_formula(self, xp: Any, error: Array, alpha: Array) -> Array:
         reach, square, root = self._triangle(xp, error, alpha)
         return _rising(xp, error, 0.5 * UNIT**2 / (square + root * reach))
 
-    def _evaluate(self, xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]:
+    def evaluate_formula(self, xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]:
         reach, square, root = self._triangle(xp, error, alpha)
         value = maximum(xp, error, 0.0) + (UNIT * alpha) / (root + reach)
         slope = _rising(xp, error, 0.5 * UNIT**2 / (square + root * reach))
         return value, slope, (0.25 / alpha) * (UNIT / root) * (UNIT**2 / square)
 
-    def _tilt(self, xp: Any, error: Array, alpha: Array) -> Array:
+    def tilt_formula(self, xp: Any, error: Array, alpha: Array) -> Array:
         ratio = xp.clip(error / (2.0 * alpha), -1.0 / UNIT, 1.0 / UNIT)  # beyond, the tilt is ±1
         return ratio / xp.sqrt(ratio * ratio + 1.0)
 
-    def _inverse_slope(self, xp: Any, fraction: Array, alpha: Array) -> Array:
+    def inverse_slope_formula(self, xp: Any, fraction: Array, alpha: Array) -> Array:
         return alpha * (2.0 * fraction - 1.0) / xp.sqrt(fraction * (1.0 - fraction))
 
-    def _inverse_tilt(self, xp: Any, fraction: Array, alpha: Array) -> Array:
+    def inverse_tilt_formula(self, xp: Any, fraction: Array, alpha: Array) -> Array:
         return 2.0 * alpha * fraction / xp.sqrt((1.0 - fraction) * (1.0 + fraction))
 
     @staticmethod
@@ -201,18 +201,18 @@ class Quadratic(Kernel):
     saturates = False
     has_width = False
 
-    def _value(self, xp: Any, error: Array, alpha: Array) -> Array:
+    def value_formula(self, xp: Any, error: Array, alpha: Array) -> Array:
         positive = maximum(xp, error, 0.0)
         return positive * positive
 
-    def _slope(self, xp: Any, error: Array, alpha: Array) -> Array:
+    def slope_formula(self, xp: Any, error: Array, alpha: Array) -> Array:
         return 2.0 * maximum(xp, error, 0.0)
 
-    def _evaluate(self, xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]:
+    def evaluate_formula(self, xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]:
         positive = maximum(xp, error, 0.0)
         return positive * positive, 2.0 * positive, 1.0 + xp.sign(error)
 
-    def _inverse_slope(self, xp: Any, fraction: Array, alpha: Array) -> Array:
+    def inverse_slope_formula(self, xp: Any, fraction: Array, alpha: Array) -> Array:
         return xp.where(fraction >= 0, 0.5 * fraction, math.nan)
 
 
@@ -227,17 +227,17 @@ class Linear(Kernel):
     label = "Linear"
     has_width = False
 
-    def _value(self, xp: Any, error: Array, alpha: Array) -> Array:
+    def value_formula(self, xp: Any, error: Array, alpha: Array) -> Array:
         return maximum(xp, error, 0.0)
 
-    def _slope(self, xp: Any, error: Array, alpha: Array) -> Array:
+    def slope_formula(self, xp: Any, error: Array, alpha: Array) -> Array:
         return 0.5 + 0.5 * xp.sign(error)
 
-    def _evaluate(self, xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]:
+    def evaluate_formula(self, xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]:
         sign = xp.sign(error)
         return maximum(xp, error, 0.0), 0.5 + 0.5 * sign, 0.0 * sign
 
-    def _inverse_slope(self, xp: Any, fraction: Array, alpha: Array) -> Array:
+    def inverse_slope_formula(self, xp: Any, fraction: Array, alpha: Array) -> Array:
         return xp.where((fraction >= 0) & (fraction <= 1), 0.0 * fraction, math.nan)
 
 
@@ -252,22 +252,22 @@ class Huber(Kernel):
     name = "huber"
     label = "Huber"
 
-    def _value(self, xp: Any, error: Array, alpha: Array) -> Array:
+    def value_formula(self, xp: Any, error: Array, alpha: Array) -> Array:
         positive = maximum(xp, error, 0.0)
         bent = minimum(xp, positive, alpha)
         return bent / alpha * (positive - 0.5 * bent)
 
-    def _slope(self, xp: Any, error: Array, alpha: Array) -> Array:
+    def slope_formula(self, xp: Any, error: Array, alpha: Array) -> Array:
         return minimum(xp, maximum(xp, error, 0.0), alpha) / alpha
 
-    def _evaluate(self, xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]:
+    def evaluate_formula(self, xp: Any, error: Array, alpha: Array) -> tuple[Array, Array, Array]:
         positive = maximum(xp, error, 0.0)
         bent = minimum(xp, positive, alpha)
         slope = bent / alpha
         bending = xp.sign(positive) - xp.sign(maximum(xp, error - alpha, 0.0))
         return slope * (positive - 0.5 * bent), slope, bending / alpha
 
-    def _inverse_slope(self, xp: Any, fraction: Array, alpha: Array) -> Array:
+    def inverse_slope_formula(self, xp: Any, fraction: Array, alpha: Array) -> Array:
         return xp.where((fraction >= 0) & (fraction <= 1), alpha * fraction, math.nan)
 
 

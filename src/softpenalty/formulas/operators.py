@@ -80,8 +80,8 @@ def penalty_function(
     low, high = saturations("penalty_function", operator, beta_minus, beta_plus)
 
     def formula(xp: Any, error: Array, alpha: Array) -> Array:
-        above = high * g._value(xp, error, alpha) if high else 0.0
-        below = low * g._value(xp, -error, alpha) if low else 0.0
+        above = high * g.value_formula(xp, error, alpha) if high else 0.0
+        below = low * g.value_formula(xp, -error, alpha) if low else 0.0
         return above - below
 
     return g.apply("penalty_function", formula, error, alpha)
@@ -113,9 +113,9 @@ def penalty_slope(
     low, high = low + shared, high - shared
 
     def formula(xp: Any, error: Array, alpha: Array) -> Array:
-        above = high * g._slope(xp, error, alpha) if high else 0.0
-        below = low * g._slope(xp, -error, alpha) if low else 0.0
-        middle = shared * g._tilt(xp, error, alpha) if shared else 0.0
+        above = high * g.slope_formula(xp, error, alpha) if high else 0.0
+        below = low * g.slope_formula(xp, -error, alpha) if low else 0.0
+        middle = shared * g.tilt_formula(xp, error, alpha) if shared else 0.0
         return above + below + middle
 
     return g.apply("penalty_slope", formula, error, alpha)

@@ -62,7 +62,7 @@ def predicted_error(
 
     def formula(xp: Any, gradient: Array, sigma: Array, alpha: Array) -> Array:
         fraction = abs(gradient) / sigma
-        error = abs((g._inverse_tilt if equality else g._inverse_slope)(xp, fraction, alpha))
+        error = abs((g.inverse_tilt_formula if equality else g.inverse_slope_formula)(xp, fraction, alpha))
         return xp.where(fraction >= 1.0, math.inf, error) if g.saturates else error
 
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -116,6 +116,9 @@ def recommend(
     check_positive("recommend", "tolerance", tolerance)
     if not 1.0 <= factor < math.inf:
         raise ValueError(f"`recommend(factor=...)` must be at least 1 and finite; got {factor!r}.")
+    gradient, tolerance = (
+        np.asarray(a) if isinstance(a, (list, tuple)) else a for a in (gradient, tolerance)
+    )
     strongest = gradient * factor
     if g.saturates:
         sigma = gradient * (factor + 1.0 / factor)

@@ -15,9 +15,10 @@ __all__ = ["DIFFERENCES", "Constraint", "Floats"]
 
 Floats = NDArray[np.float64]
 DIFFERENCES = ("2-point", "3-point", "cs")  #: ways to difference a function that comes without derivative
+IMPOSSIBLE_TARGETS = {"<": (-np.inf,), "=": (-np.inf, np.inf), ">": (np.inf,)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Constraint:
     """``fun(x) operator target``, for one value or a vector of them.
 
@@ -28,11 +29,11 @@ class Constraint:
     operator : {"<", "=", ">", "<=", "==", ">="}
         What the value should be, compared with the target.
     target : float or array (k,)
-        What it is compared with; may be infinite where a component is free.
+        What it is compared with; inf for ``<`` and −inf for ``>`` where a component is free.
     jac : callable, {"2-point", "3-point", "cs"} or None
         ``jac(x)`` returns the derivatives, (n,) or (k, n), dense or sparse; otherwise they are differenced.
     name : str, optional
-        For reports.
+        For reports and for `result.multipliers`.
     sigma, alpha : float or array (k,), optional
         Weight and corner width of this constraint, in place of those of the whole penalty.
     hess : callable, optional
@@ -62,7 +63,17 @@ class Constraint:
             raise TypeError(f"`Constraint(hess=...)` must be callable or None; got {self.hess!r}.")
         if self.name is not None and not isinstance(self.name, str):
             raise TypeError(f"`Constraint(name=...)` must be a string; got {self.name!r}.")
-        numbers("Constraint", "target", self.target)
+        if self.name == "bounds":
+            raise ValueError(
+                "`Constraint(name=...)` must not be 'bounds', which is what `result.multipliers` calls the "
+                "variables' own bounds; choose another."
+            )
+        target, impossible = numbers("Constraint", "target", self.target), IMPOSSIBLE_TARGETS[self.operator]
+        if any((target == limit).any() for limit in impossible):
+            raise ValueError(
+                f"`Constraint(target=...)` with operator {self.operator!r} must not be "
+                f"{' or '.join(map(str, impossible))}, which no value meets; got {self.target!r}."
+            )
         if self.sigma is not None:
             check_sigma("Constraint", self.sigma)
         if self.alpha is not None:
@@ -76,7 +87,10 @@ class Constraint:
 def numbers(call: str, argument: str, value: ArrayLike) -> Floats:
     """Return `value` as a float array of at most one axis without NaN, or raise an error that names it."""
     try:
-        array = np.asarray(value, dtype=float)
+        array = np.asarray(value)
+        if array.dtype.kind == "c":
+            raise TypeError
+        array = array.astype(float, copy=False)
     except (TypeError, ValueError):
         raise TypeError(
             f"`{call}({argument}=...)` must be a number or an array of numbers; got {value!r}."

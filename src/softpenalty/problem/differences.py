@@ -8,13 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from .constraint import Floats
+from .precision import EPS
 
-__all__ = ["Stencil", "stencils"]
+__all__ = ["Stencil", "relative_step", "stencils"]
 
-EPS = float(np.finfo(float).eps)
 # Relative steps that balance truncation against rounding: eps^(1/2) for one-sided differences, eps^(1/3) for
-# central ones. The complex step does not cancel, so it may be as small as one likes.
-STEPS = {"2-point": EPS ** (1 / 2), "3-point": EPS ** (1 / 3), "cs": 1e-30}
+# central ones, eps being what the values are known to. The complex step does not cancel, so it may be as
+# small as one likes.
+EXPONENTS = {"2-point": 1 / 2, "3-point": 1 / 3}
+COMPLEX_STEP = 1e-30
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,19 @@ class Stencil:
     combine: Callable[[Floats, list[Floats]], Floats]  #: (value at x, values at points) → column
 
 
-def stencils(x: Floats, scheme: str, lower: Floats, upper: Floats) -> list[Stencil]:
+def relative_step(scheme: str, precision: float) -> float:
+    """The step of a scheme for values known to ``precision``, relative to the size of x."""
+    return COMPLEX_STEP if scheme == "cs" else precision ** EXPONENTS[scheme]
+
+
+def stencils(
+    x: Floats,
+    scheme: str,
+    lower: Floats,
+    upper: Floats,
+    precision: float = EPS,
+    typical: Floats | float = 1.0,
+) -> list[Stencil]:
     """Return a stencil for each variable that is free to move.
 
     Parameters
@@ -35,10 +49,14 @@ def stencils(x: Floats, scheme: str, lower: Floats, upper: Floats) -> list[Stenc
     scheme : {"2-point", "3-point", "cs"}
     lower, upper : array (n,)
         Limits that no point crosses. A variable that is outside already is not held back.
+    precision : float
+        Relative accuracy of the values.
+    typical : float or array (n,)
+        Sizes that steps are relative to where |x| is smaller.
     """
     if scheme == "cs":
         return [_complex_step(x, j) for j in range(x.size)]
-    steps = STEPS[scheme] * np.maximum(1.0, np.abs(x))
+    steps = relative_step(scheme, precision) * np.maximum(typical, np.abs(x))
     outside = (x < lower) | (x > upper)
     below = np.where(outside, np.inf, x - lower)
     above = np.where(outside, np.inf, upper - x)
@@ -53,7 +71,7 @@ def _moved(x: Floats, column: int, step: complex) -> Floats:
 
 
 def _complex_step(x: Floats, column: int) -> Stencil:
-    step = STEPS["cs"] * max(1.0, abs(x[column]))
+    step = COMPLEX_STEP * max(1.0, abs(x[column]))
     return Stencil(column, [_moved(x, column, 1j * step)], lambda _, values: values[0].imag / step)
 
 

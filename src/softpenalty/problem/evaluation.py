@@ -1,4 +1,7 @@
-"""The user's functions, called once per point, counted, checked and differentiated."""
+"""The user's functions, called once per point, counted, checked and differentiated.
+
+What they return is copied at once: many of them use one array again and again.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .constraint import Floats, check_jac
-from .differences import stencils
+from .differences import relative_step, stencils
+from .precision import Precision
+from .returned import WrongShapeError, floats, real, square
 from .scipy_forms import Block
 
 __all__ = ["Evaluation"]
 
 REMEMBERED_POINTS = 4  # enough for a line search that goes back to an earlier trial
 
+PROBES = np.array([1e-5, 1e-3])  # relative steps to look again with where differences are exactly zero
+
 # Mistakes in the user's program, never a simulation that failed at some point: always passed on.
-MISTAKES = (TypeError, NameError, AttributeError, ImportError, SyntaxError, MemoryError)
+MISTAKES = (TypeError, NameError, AttributeError, AssertionError, ImportError, SyntaxError, MemoryError)
 
 
 @dataclass
@@ -26,6 +34,7 @@ class _Point:
     values: Floats  # (k,)
     gradient: Floats | None = None  # (n,)
     jacobian: Any = None  # (k, n)
+    noise: Floats | None = None  # (1 + k,) error that rounding leaves in differences, 0 without them
 
 
 class Evaluation:
@@ -71,10 +80,14 @@ class Evaluation:
         self.blocks = list(blocks)
         self.args = args if isinstance(args, tuple) else (args,)
         self.bounds = bounds
+        self.typical: Floats | float = (
+            1.0  #: sizes (n,) that difference steps are relative to where |x| is less
+        )
         self.forgiving = forgiving
         self.sizes: list[int] | None = None  #: how many values each block has, known after the first call
         self.nfev = 0  #: points at which the functions were called, those of differences included
         self.njev = 0  #: points at which derivatives were asked for
+        self.nhev = 0  #: points at which second derivatives were asked for
         self.failures = 0  #: points at which a function raised an exception
         self.last_failure: Exception | None = None
         self._fun, self._jac, self._hess = fun, jac, hess
@@ -82,6 +95,7 @@ class Evaluation:
         self._both = jac is True or (isinstance(jac, np.bool_) and bool(jac))
         self._points: dict[bytes, _Point] = {}
         self._n: int | None = None
+        self._precision: Precision | None = None  # of the objective and all values, once they are differenced
 
     def values(self, x: Floats) -> tuple[float, Floats]:
         """Return the objective and the constraint values (k,) at x (n,)."""
@@ -97,36 +111,68 @@ class Evaluation:
         assert point.gradient is not None
         return point.gradient, point.jacobian
 
-    def refine(self) -> bool:
-        """Difference by 3 points from now on, where it is left to us; False if that changes nothing.
+    def noise(self, x: Floats) -> Floats | None:
+        """Return what rounding leaves in differences of objective and values, (1 + k,), None without them.
+
+        It is the error of the derivative with respect to a variable of size 1.
+        """
+        return self._at(x).noise
+
+    @property
+    def spacing(self) -> Floats | float:
+        """Relative spacing of the numbers that objective and constraints return, (1 + k,), as far as seen."""
+        return float(np.finfo(float).eps) if self._precision is None else self._precision.known
+
+    def refine(self, x: Floats) -> bool:
+        """Difference by 3 points at x and from now on, where it is left to us; False if that is no better.
 
         Forward differences are cheap and err by about 1e-8 of the curvature: too much for the last digits of
-        an ill-conditioned problem.
+        an ill-conditioned problem. Where a function fails at one of the points that central ones need,
+        everything stays as it was.
         """
         left_to_us = not (self._both or self._jac) or any(not block.jac for block in self.blocks)
         if self._scheme == "3-point" or not left_to_us:
             return False
         self._scheme = "3-point"
-        for point in self._points.values():
-            point.jacobian = None
-            if not self._both:
-                point.gradient = None
+        here = self._at(x)
+        refined = _Point(here.objective, here.values, here.gradient if self._both else None)
+        self.njev += 1
+        self._differentiate(x, refined)
+        if not (_finite(refined.gradient) and _finite(refined.jacobian)):
+            self._scheme = "2-point"
+            return False
+        self._points = {x.tobytes(): refined}
         return True
 
     def hessian(self, x: Floats, weights: Floats) -> Floats | None:
-        """Return the second derivative of objective + weights·values, or None where one is not given."""
+        """Return the second derivative of objective + weights·values, or None where it is not known.
+
+        That is where one is not given, or where one raised an exception.
+        """
         if not self.has_hessian:
             return None
-        total = _dense(self._hess(x.copy(), *self.args)).astype(float)
-        for block, part in zip(self.blocks, self._split(weights), strict=True):
-            if block.matrix is None and block.hess is not None and part.any():
-                total = total + _dense(block.hess(x.copy(), part.copy()))
+        self.nhev += 1
+        try:
+            hessian = self._hess(x.copy(), *self.args)
+            total = square(f"`{self.call}(hess=...)`", hessian, x.size)
+            for block, part in zip(self.blocks, self._split(weights), strict=True):
+                if block.matrix is None and block.hess is not None and part.any():
+                    hessian = block.hess(x.copy(), part.copy())
+                    total += square(f"`{self.call}`: the hess of {block.name!r}", hessian, x.size)
+        except Exception as failure:
+            self._forgive(failure)
+            return None
         return total
 
     @property
     def has_hessian(self) -> bool:
         """Whether every nonlinear function comes with its second derivative."""
         return callable(self._hess) and all(b.matrix is not None or b.hess is not None for b in self.blocks)
+
+    def differenced(self, index: int) -> bool:
+        """Whether x itself is moved to differentiate the function of a block, or the objective for −1."""
+        jac = self.blocks[index].jac if index >= 0 else self._both or self._jac
+        return not (callable(jac) or jac is True or jac == "cs")
 
     @property
     def all_linear(self) -> bool:
@@ -135,7 +181,8 @@ class Evaluation:
 
     def population(self, x: Floats) -> tuple[Floats, Floats]:
         """Return the objectives (S,) and values (k, S) at the columns of x (n, S), in one call each."""
-        objectives = np.asarray(self._fun(x, *self.args), dtype=float)
+        self._check_variables(len(x))
+        objectives = floats(f"`{self.call}(fun=...)`", self._fun(x.copy(), *self.args))
         if objectives.shape != x.shape[1:]:
             raise ValueError(
                 f"`{self.call}(fun=...)` with vectorized=True must return shape {x.shape[1:]} for x of shape "
@@ -144,7 +191,7 @@ class Evaluation:
         self.nfev += x.shape[1]
         parts = []
         for block in self.blocks:
-            values = np.asarray(block.fun(x), dtype=float)
+            values = floats(f"`{self.call}`: {block.name!r}", block.fun(x.copy()))
             values = values[None] if values.ndim == 1 else values
             if values.ndim != 2 or values.shape[1:] != x.shape[1:]:
                 raise ValueError(
@@ -159,9 +206,7 @@ class Evaluation:
         key = x.tobytes()
         if key in self._points:
             return self._points[key]
-        if self._n not in (None, x.size):
-            raise ValueError(f"`{self.call}`: x has {x.size} variables, but had {self._n} before.")
-        self._n = x.size
+        self._check_variables(x.size)
         try:
             objective, gradient = self._objective(x)
             parts = [self._values_of(block, x) for block in self.blocks]
@@ -218,52 +263,90 @@ class Evaluation:
                 ]
             )
 
+        if self._precision is None:
+            self._precision = Precision(1 + sum(self.sizes or []))
+        if point.noise is None:
+            point.noise = np.zeros(1 + point.values.size)
         split = self._split(point.values)
         here = np.concatenate([[point.objective] if i < 0 else split[i] for i in functions])
+        which, known, central = self._positions(functions), self._precision, scheme == "3-point"
         lower, upper = self.bounds or (np.full(x.size, -np.inf), np.full(x.size, np.inf))
+        precision = known.required(which, here, central=central)
+        for _ in range(2):  # once more where the first differences show that the steps were too small
+            columns = stencils(x, scheme, lower, upper, precision, self.typical)
+            values = [[stacked(at) for at in stencil.points] for stencil in columns]
+            if scheme == "cs":
+                break
+            nearby = np.array([at for column in values for at in column]).reshape(-1, here.size)
+            flat = known.learn(which, here, nearby)
+            if flat.size and columns:
+                probes = np.full((PROBES.size, here.size), np.nan)
+                for probe, step in zip(probes, PROBES, strict=True):
+                    try:
+                        probe[:] = stacked(_probe(x, step, lower, upper))
+                    except Exception as failure:  # so far from here it may be undefined
+                        self._forgive(failure)
+                known.learn_flat(which[flat], here[flat], probes[:, flat], PROBES)
+            needed = known.required(which, here, central=central)
+            if needed <= precision:
+                break
+            precision = needed
         jacobian = np.zeros((here.size, x.size))
-        for stencil in stencils(x, scheme, lower, upper):
-            jacobian[:, stencil.column] = stencil.combine(here, [stacked(at) for at in stencil.points])
-        lengths = [1 if i < 0 else split[i].size for i in functions]
-        return np.split(jacobian, np.cumsum(lengths)[:-1])
+        for stencil, there in zip(columns, values, strict=True):
+            jacobian[:, stencil.column] = stencil.combine(here, there)
+        if scheme != "cs":
+            known.saw(which, jacobian, x)
+            size = np.abs(np.vstack([here, nearby])).max(axis=0)
+            point.noise[which] = known.known[which] * size / relative_step(scheme, precision)
+        return np.split(jacobian, np.cumsum([1 if i < 0 else split[i].size for i in functions])[:-1])
+
+    def _positions(self, functions: list[int]) -> NDArray[np.int64]:
+        """Return where the values of some functions stand among objective and values (1 + k,)."""
+        ends = np.cumsum([1, *(self.sizes or [])])
+        return np.concatenate([np.arange(ends[i] if i >= 0 else 0, ends[i + 1]) for i in functions])
 
     def _objective(self, x: Floats) -> tuple[float, Floats | None]:
         if not self._both:
             return float(self._call(x)), None
+        returned = self._fun(x.copy(), *self.args)
         try:
-            objective, gradient = self._fun(x.copy(), *self.args)
+            objective, gradient = returned
         except (TypeError, ValueError) as mistake:
-            raise _WrongShapeError(
-                f"`{self.call}(jac=True)`: `fun` must return the objective and its gradient: {mistake}."
+            raise WrongShapeError(
+                f"`{self.call}(jac=True)`: `fun` must return the objective and its gradient: {mistake}; "
+                f"got {returned!r}."
             ) from mistake
-        return float(self._number(objective)), self._checked_gradient(gradient, x.size)
+        return float(self._number(objective, x)), self._checked_gradient(gradient, x.size)
 
     def _call(self, x: Floats) -> Any:
         """Return the objective alone, complex for complex x."""
         result = self._fun(x.copy(), *self.args)
-        return self._number(result[0] if self._both else result)
+        return self._number(result[0] if self._both else result, x)
 
-    def _number(self, objective: Any) -> Any:
+    def _number(self, objective: Any, x: Floats) -> Any:
         array = np.asarray(objective)
         if array.size != 1 or array.dtype.kind not in "fiubc":
-            raise _WrongShapeError(
+            raise WrongShapeError(
                 f"`{self.call}(fun=...)` must return one number; got {objective!r} of shape {array.shape}."
             )
-        return array.reshape(())[()]
+        number = array.reshape(())
+        return number[()] if x.dtype.kind == "c" else real(f"`{self.call}(fun=...)`", number)[()]
 
     def _values_of(self, block: Block, x: Floats) -> Floats:
         values = np.atleast_1d(np.asarray(block.fun(x.copy())))
         if values.ndim != 1 or values.dtype.kind not in "fiubc":
-            raise _WrongShapeError(
+            raise WrongShapeError(
                 f"`{self.call}`: {block.name!r} must return a number or an array with one axis; "
                 f"got shape {values.shape} of {values.dtype}."
             )
-        return values if values.dtype.kind == "c" and x.dtype.kind == "c" else values.astype(float)
+        if x.dtype.kind == "c":
+            return values.astype(complex)
+        return real(f"`{self.call}`: {block.name!r}", values).astype(float)
 
     def _checked_gradient(self, gradient: Any, n: int) -> Floats:
-        array = np.asarray(gradient, dtype=float).ravel()
+        array = floats(f"`{self.call}(jac=...)`", gradient).ravel()
         if array.size != n:
-            raise _WrongShapeError(
+            raise WrongShapeError(
                 f"`{self.call}(jac=...)` must return {n} derivatives; got shape {np.shape(gradient)}."
             )
         return array
@@ -271,22 +354,38 @@ class Evaluation:
     def _checked_jacobian(self, jacobian: Any, index: int, n: int) -> Any:
         assert self.sizes is not None
         name, size = self.blocks[index].name, self.sizes[index]
-        if not hasattr(jacobian, "tocsr"):
-            jacobian = np.asarray(jacobian, dtype=float)
+        if self.blocks[index].matrix is not None:
+            return jacobian
+        if hasattr(jacobian, "tocsr"):
+            jacobian = jacobian.copy()
+        else:
+            jacobian = floats(f"`{self.call}`: the jac of {name!r}", jacobian)
             if jacobian.shape != (size, n) and jacobian.size == size * n and 1 in (size, n):
                 jacobian = jacobian.reshape(size, n)
         if jacobian.shape != (size, n):
-            raise _WrongShapeError(
+            raise WrongShapeError(
                 f"`{self.call}`: the jac of {name!r} must have shape ({size}, {n}); got {jacobian.shape}."
             )
         return jacobian
+
+    def _check_variables(self, n: int) -> None:
+        if self._n not in (None, n):
+            raise ValueError(f"`{self.call}`: x has {n} variables, but had {self._n} before.")
+        if self._n is None:
+            for block in self.blocks:
+                if block.matrix is not None and block.matrix.shape[1] != n:
+                    raise ValueError(
+                        f"`{self.call}(constraints=...)`: the matrix of {block.name!r} must have {n} columns "
+                        f"for {n} variables; got shape {block.matrix.shape}."
+                    )
+        self._n = n
 
     def _check_sizes(self, sizes: list[int]) -> None:
         if self.sizes is None:
             self.sizes = sizes
         for block, before, now in zip(self.blocks, self.sizes, sizes, strict=True):
             if before != now:
-                raise _WrongShapeError(
+                raise WrongShapeError(
                     f"`{self.call}`: {block.name!r} returned {now} values, but {before} before."
                 )
 
@@ -295,18 +394,21 @@ class Evaluation:
 
     def _forgive(self, failure: Exception) -> None:
         """Count the failure of a point, or pass it on."""
-        if not self.forgiving or isinstance(failure, (*MISTAKES, _WrongShapeError)):
+        if not self.forgiving or isinstance(failure, (*MISTAKES, WrongShapeError)):
             raise failure
         self.failures += 1
         self.last_failure = failure
 
 
-class _WrongShapeError(ValueError):
-    """A function returned something of the wrong shape: a mistake, not a failed simulation."""
+def _probe(x: Floats, step: float, lower: Floats, upper: Floats) -> Floats:
+    """A point with every variable moved by about ``step``, relative to max(1, |x|), inside the limits."""
+    size = step * np.maximum(1.0, np.abs(x))
+    ahead, back = np.minimum(x + size, upper), np.maximum(x - size, lower)
+    return np.where(ahead - x >= x - back, ahead, back)
 
 
-def _dense(matrix: Any) -> Floats:
-    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=float)
+def _finite(array: Any) -> bool:
+    return bool(np.isfinite(array.data if hasattr(array, "tocsr") else array).all())
 
 
 def _stack(parts: list[Any], n: int) -> Any:

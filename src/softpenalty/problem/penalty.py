@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 
 from ..formulas.combinations import Combination, find_combination
 from ..formulas.kernels import Kernel, find_kernel
+from ..formulas.penalty import penalty_and_multipliers
 from .canonical import Rows, stack_rows
 from .constraint import Floats, check_alpha, check_sigma, numbers
 from .evaluation import Evaluation
-from .scipy_forms import read_bounds, read_constraints
+from .scipy_forms import keeps_feasible, read_bounds, read_constraints, warn_not_kept
 
 __all__ = ["Penalty", "penalize"]
 
@@ -75,6 +76,8 @@ def penalize(
     array([5., 5.])
     """
     read_bounds("penalize", bounds)  # complain now; the number of variables is known at the first point
+    if keeps_feasible(bounds):
+        warn_not_kept("`penalize(bounds=...)`: keep_feasible=True", stacklevel=3)
     return Penalty(
         Evaluation(
             "penalize",
@@ -212,6 +215,8 @@ class Penalty:
         return self.rows.labels
 
     def _point(self, x: ArrayLike) -> Floats:
+        if np.iscomplexobj(x):
+            raise TypeError(f"`Penalty(x)` takes real numbers; got {x!r}.")
         point = np.asarray(x, dtype=float)
         if point.ndim != 1 and not (self.vectorized and point.ndim == 2):
             raise ValueError(
@@ -263,30 +268,21 @@ class Penalty:
                 f"got shape {np.shape(value)}."
             ) from None
 
-    def _terms(self, errors: Floats) -> tuple[Floats, Floats]:
-        """Return sigma·g and sigma·∂g/∂error of every row."""
-        rows, kernel = self.rows, self.kernel
-        sigma, alpha, sign = (
-            a if errors.ndim == 1 else a[:, None] for a in (self.sigma, self.alpha, rows.sign)
-        )
-        residuals = sign * errors
-        values, slopes, _ = kernel.evaluate(residuals, alpha)
-        if rows.equality.any():
-            equal = rows.equality
-            values[equal] += kernel.value(-residuals[equal], alpha[equal])
-            slopes[equal] = kernel.tilt(residuals[equal], alpha[equal])
-        return sigma * values, sigma * sign * slopes
-
     def _combine(self, errors: Floats) -> tuple[Any, Floats]:
         """Return the penalty and the multipliers of all rows."""
-        terms, slopes = self._terms(errors)
-        penalty = self.combination.value(terms)
-        multipliers: Floats = self.combination.multipliers(terms, slopes)
+        rows = self.rows
+        penalty, multipliers = penalty_and_multipliers(
+            errors,
+            rows.sign,
+            rows.equality,
+            self.sigma,
+            self.alpha,
+            self.shift,
+            self.kernel,
+            self.combination,
+        )
         if self.add_quadratic:
-            broken = self.rows.signed_violations(errors)
+            broken = rows.signed_violations(errors)
             penalty = penalty + self.add_quadratic * (broken * broken).sum(axis=0)
             multipliers = multipliers + 2.0 * self.add_quadratic * broken
-        if self.shift is not None:
-            penalty = penalty + self.shift @ errors
-            multipliers = (multipliers.T + self.shift).T
         return (float(penalty) if errors.ndim == 1 else penalty), multipliers

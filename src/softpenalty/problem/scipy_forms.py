@@ -6,6 +6,7 @@ happens once, at the border; everything inside works on blocks.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from .constraint import Constraint, Floats, check_jac, numbers
 
-__all__ = ["Block", "read_bounds", "read_constraints"]
+__all__ = ["Block", "keeps_feasible", "read_bounds", "read_constraints", "warn_not_kept"]
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,31 @@ def read_constraints(call: str, constraints: Any) -> list[Block]:
     listed = [constraints] if single else list(constraints)
     blocks = [_read(call, constraint, f"constraint {i}") for i, constraint in enumerate(listed)]
     names = [block.name for block in blocks]
+    for name, constraint in zip(names, listed, strict=True):
+        if keeps_feasible(constraint):
+            warn_not_kept(f"`{call}(constraints=...)`: keep_feasible=True of {name!r}", stacklevel=4)
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"`{call}(constraints=...)` must have different names; got {name!r} twice.")
     return blocks
+
+
+def keeps_feasible(constraint: Any) -> bool:
+    """Return whether SciPy's object asks to be met at every point of the way."""
+    asked = getattr(constraint, "keep_feasible", False)
+    return asked is not False and bool(np.any(asked))
+
+
+def warn_not_kept(what: str, stacklevel: int) -> None:
+    """Warn that `what` is asked for in vain."""
+    from scipy.optimize import OptimizeWarning
+
+    warnings.warn(
+        f"{what} is not honoured: functions are called where it is violated too. Only the `bounds` of "
+        "`minimize` are kept at every point.",
+        OptimizeWarning,
+        stacklevel=stacklevel,
+    )
 
 
 def read_bounds(call: str, bounds: Any, n: int | None = None) -> tuple[Floats, Floats] | None:
@@ -66,14 +88,17 @@ def read_bounds(call: str, bounds: Any, n: int | None = None) -> tuple[Floats, F
         lower, upper = numbers(call, "bounds", bounds.lb), numbers(call, "bounds", bounds.ub)
     else:
         try:
-            pairs = [
-                (-np.inf if low is None else low, np.inf if high is None else high) for low, high in bounds
-            ]
+            pairs = [(_limit(low, -np.inf), _limit(high, np.inf)) for low, high in bounds]
         except (TypeError, ValueError):
             raise TypeError(
                 f"`{call}(bounds=...)` must be scipy.optimize.Bounds or a sequence of (low, high); "
                 f"got {bounds!r}."
             ) from None
+        if n not in (None, len(pairs)):
+            raise ValueError(
+                f"`{call}(bounds=...)` must have a pair (low, high) for each of the {n} variables; "
+                f"got {len(pairs)}. For the same limits on all, use scipy.optimize.Bounds(low, high)."
+            )
         lower, upper = (numbers(call, "bounds", [pair[side] for pair in pairs]) for side in (0, 1))
     if n is not None:
         try:
@@ -85,6 +110,13 @@ def read_bounds(call: str, bounds: Any, n: int | None = None) -> tuple[Floats, F
             ) from None
     _check_order(call, "bounds", lower, upper)
     return lower, upper
+
+
+def _limit(value: Any, missing: float) -> Any:
+    """Return one limit of a pair: `missing` for None, the number in an array of size 1."""
+    if value is None:
+        return missing
+    return value.item() if isinstance(value, np.ndarray) else value
 
 
 def _read(call: str, constraint: Any, name: str) -> Block:

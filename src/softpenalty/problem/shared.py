@@ -30,7 +30,7 @@ class Shared:
         key = point.dtype.char.encode() + point.tobytes()
         if key not in self._results:
             self.calls += 1
-            result = self.simulate(point.copy())
+            result = _copied(self.simulate(point.copy()))
             while len(self._results) >= REMEMBERED_POINTS:
                 del self._results[next(iter(self._results))]
             self._results[key] = result
@@ -39,6 +39,17 @@ class Shared:
     def __getitem__(self, part: Any) -> Callable[..., Any]:
         """Return the function of x for one part of the result: a key of a dict, an index of a tuple."""
         return lambda x: self(x)[part]
+
+
+def _copied(result: Any) -> Any:
+    """Return `result` with its arrays copied: a simulation may use them again for the next point."""
+    if isinstance(result, np.ndarray):
+        return result.copy()
+    if type(result) in (list, tuple):
+        return type(result)(map(_copied, result))
+    if type(result) is dict:
+        return {part: _copied(value) for part, value in result.items()}
+    return result
 
 
 def shared(simulate: Callable[..., Any]) -> Shared:

@@ -6,6 +6,7 @@ derivatives only, and `ExactCurvature`, from the user's second derivatives.
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 import numpy as np
@@ -121,19 +122,20 @@ class ExactCurvature:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._last = np.eye(model.n)
+        self._last: Array | None = None
+        self._secant = SecantCurvature(model.n, model.m)
 
     def begin(self, point: Point, scale: float) -> Array:
         """The plain multiple of the identity: where to go without multipliers is not known."""
-        self._last = scale * np.eye(self._model.n)
-        return self._last
+        self._last = None
+        return self._secant.begin(point, scale)
 
     def move(self, old: Point, new: Point, y: Array, corner: Mask) -> Array:
-        """The Hessian at ``new``; the last one where it is not finite."""
+        """The Hessian at ``new``; where it is not known, the last one or, without any, a secant one."""
         H = self._model.hessian(new, y)
         if H is not None:
             self._last = definite(0.5 * (H + H.T), new.A[corner])
-        return self._last
+        return self._secant.move(old, new, y, corner) if self._last is None else self._last
 
 
 def definite(H: Array, active: Array) -> Array:
@@ -192,7 +194,8 @@ def unit_gram(rows: Array) -> Array:
 
 
 def is_definite(B: Array, smallest: float) -> bool:
-    """Whether every eigenvalue of the symmetric ``B`` exceeds ``smallest``."""
+    """Whether every eigenvalue of the symmetric ``B`` exceeds ``smallest``; False where an entry is NaN."""
     shifted = B.copy(order="F")
     shifted.flat[:: B.shape[0] + 1] -= smallest
-    return bool(lapack.dpotrf(shifted, overwrite_a=1, clean=0)[1] == 0)
+    factor, info = lapack.dpotrf(shifted, overwrite_a=1, clean=0)
+    return info == 0 and math.isfinite(factor.trace())

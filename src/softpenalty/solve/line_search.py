@@ -17,7 +17,7 @@ ROUNDING = 1e-13  # relative to the merit: changes below it are not visible
 SHRINK = (0.1, 0.5)  # limits of one reduction by interpolation
 RETREAT = 0.25  # reduction after an undefined point
 MAX_TRIALS = 40
-SHORTEST = 1e-9  # shorter steps mean that the direction does not descend
+SHORTEST = 1e-9  # of the first step length: shorter steps mean that the direction does not descend
 
 
 @dataclass(slots=True)
@@ -43,7 +43,8 @@ def search(
     far : sum of violations, in units ``unit`` (m,), beyond which no point is accepted
     """
     start = point.f + merit.penalty(point.r / point.length)
-    slack = ROUNDING * abs(start)
+    slack = max(ROUNDING * abs(start), model.spacing * abs(point.f))
+    shortest = SHORTEST * t
     for trial in range(1, MAX_TRIALS + 1):
         new = model.at(model.moved(point.x, t * d))
         value = np.inf
@@ -60,6 +61,6 @@ def search(
             excess = value - start + predicted * t
             parabola = predicted * t * t / (2.0 * excess) if np.isfinite(excess) and excess > 0.0 else 0.0
             t = min(max(parabola, SHRINK[0] * t), SHRINK[1] * t)
-        if t < SHORTEST:
+        if t < shortest:
             break
     return Search(None, t, trial)

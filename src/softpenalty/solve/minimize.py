@@ -4,73 +4,30 @@ from __future__ import annotations
 
 import inspect
 import sys
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import scipy.optimize
 from numpy.typing import ArrayLike
 
 from ..problem.canonical import Rows, stack_rows
 from ..problem.evaluation import Evaluation
 from ..problem.scipy_forms import read_bounds, read_constraints
-from .penalty_methods import solve_multiplier, solve_penalty
+from .options import Options, check_positive
+from .penalty.fixed import solve_penalty
+from .penalty.multiplier import solve_multiplier
 from .point import Array, Model, find_start, largest
 from .result import History, Result, Solution, build_result, invalid_start
 from .sqp import Iterate, Outcome, solve_sqp
-from .stopping import Limits, Measure, Status, Tolerances, gradient_noise
+from .stopping import Limits, Measure, Sizes, Status, Tolerances
 
 __all__ = ["METHODS", "Options", "minimize"]
 
 METHODS = ("sqp", "penalty", "multiplier")
 Tell = Callable[[Result], bool]  # what a callback has become: True stops
 DENSE_LIMIT = 4_000_000  # entries of a dense n × n or m × n matrix that the dense method accepts (32 MB)
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options of `minimize`.
-
-    Attributes
-    ----------
-    maxiter : iterations (of all inner solves together for "multiplier")
-    maxfev : points at which the functions may be evaluated
-    max_time : seconds
-    constraint_tol : allowed violation, relative to max(1, |target|); `tol` is for stationarity
-    disp : write the message to standard output at the end
-    kernel, combination, sigma, alpha : the penalty of the methods "penalty" and "multiplier"
-    """
-
-    maxiter: int = 300
-    maxfev: float = np.inf
-    max_time: float = np.inf
-    constraint_tol: float | None = None
-    disp: bool = False
-    kernel: Any = None
-    combination: Any = "sum"
-    sigma: Any = None
-    alpha: Any = None
-
-    @classmethod
-    def read(cls, given: dict[str, Any]) -> Options:
-        """The options given, with a warning for those that do not exist here."""
-        known = {field.name for field in fields(cls)}
-        unknown = sorted(set(given) - known)
-        if unknown:
-            warnings.warn(
-                f"`minimize` does not know the option(s) {', '.join(map(repr, unknown))}, which are ignored; "
-                f"it knows {', '.join(map(repr, sorted(known)))} and the argument `tol`.",
-                scipy.optimize.OptimizeWarning,
-                stacklevel=3,
-            )
-        options = cls(**{name: given[name] for name in given if name in known})
-        for name in ("maxiter", "maxfev", "max_time"):
-            value: Any = getattr(options, name)
-            if not isinstance(value, (int, float, np.number)) or not value > 0:
-                raise ValueError(f"`minimize(options={{{name!r}: ...}})` must be positive; got {value!r}.")
-        return options
 
 
 def minimize(
@@ -103,27 +60,32 @@ def minimize(
     args : tuple
         More arguments of `fun`, `jac` and `hess`.
     method : {"sqp", "penalty", "multiplier"}
-        "sqp", the default, solves a penalty QP an iteration and needs the fewest evaluations. "penalty" is
-        one fixed smooth penalty minimized by SciPy's BFGS: give ``options`` sigma, alpha and, as the error
-        that you accept, constraint_tol. "multiplier" repeats that with sigma balanced at the multipliers.
+        "sqp", the default, solves a penalty QP an iteration and needs the fewest evaluations. "penalty"
+        minimizes one smooth penalty after the other by BFGS until it leaves the error that ``options``
+        constraint_tol accepts, or just one with the sigma and alpha that ``options`` give. "multiplier"
+        repeats that with sigma balanced at the multipliers.
     jac : callable, True, {"2-point", "3-point", "cs"} or None
         Gradient of the objective, or how to difference it ("2-point" for None).
     hess : callable, optional
         ``hess(x, *args)``, (n, n). Second derivatives are used when the objective and every nonlinear
-        constraint have them.
+        constraint have them; where one raises an exception, the last ones serve.
     hessp : optional
         Accepted for SciPy's sake and not used.
     bounds : scipy.optimize.Bounds or sequence of (low, high), optional
-        No function is ever called outside of them.
+        No function is ever called outside of them. What a fixed variable (low = high) is worth is known
+        where derivatives are given or differenced by "cs" only; elsewhere its entries of ``result.jac`` and
+        ``result.multipliers["bounds"]`` are NaN.
     constraints : constraint or sequence of constraints
         `softpenalty.Constraint`, SciPy's `LinearConstraint`, `NonlinearConstraint` or dicts, mixed freely.
     tol : float, optional
         Stationarity required, relative to the gradient; 1e-6 by default.
     callback : callable, optional
-        ``callback(intermediate_result)`` (by that name: `x`, `fun`, `maxcv`, `nit` and more) or
-        ``callback(xk)``, after each iteration. It stops the solve by raising StopIteration.
+        ``callback(intermediate_result)`` (by that name: `x`, `fun`, `maxcv`, `nit` and more),
+        ``callback(xk)``, or ``callback(xk, state)`` as of SciPy's "trust-constr", where `state` is the
+        intermediate result; after each iteration. It stops the solve by raising StopIteration, and in the
+        last form by returning True too.
     options : dict, optional
-        See `Options`; also accepted as keywords.
+        See `Options`; also accepted as keywords. Options of SciPy's own methods are ignored with a warning.
 
     Returns
     -------
@@ -135,6 +97,14 @@ def minimize(
     Points at which a function raises an exception or returns NaN are stepped back from. Objective and
     constraints that share one expensive computation: see `softpenalty.shared`.
 
+    Coming from SciPy's SLSQP: a dict of type "ineq" states fun(x) ≥ 0, which makes it a ``>`` here, and its
+    multiplier is ≤ 0, where SLSQP's is ≥ 0. Multipliers of type "eq" have the opposite sign too: stationarity
+    is ∇objective + Jᵀ·multipliers = 0 here and ∇objective = Jᵀ·multipliers there. `result.multipliers` is a
+    dict, with "constraint 0" and so on in the order given and the bounds under "bounds"; SLSQP's is an array,
+    equalities first.
+
+    ``keep_feasible=True`` is honoured for `bounds`; for constraints it is not, and a warning says so.
+
     The method "sqp" is dense: sparse Jacobians are accepted and made dense up to 4 million entries.
 
     Examples
@@ -145,12 +115,12 @@ def minimize(
     >>> result.x.round(4), result.multipliers["area"].round(4)
     (array([5., 5.]), array([-0.2]))
     """
-    settings = Options.read({**(options or {}), **more_options})
+    settings = Options.read(options or {}, more_options)
     if method not in METHODS:
         names = ", ".join(map(repr, METHODS))
         raise ValueError(f"`minimize(method=...)` must be one of {names}; got {method!r}.")
-    if tol is not None and not tol > 0:
-        raise ValueError(f"`minimize(tol=...)` must be positive; got {tol!r}.")
+    if tol is not None:
+        check_positive("tol=...", tol, finite=True)
     start = _read_start(x0)
     limits = read_bounds("minimize", bounds, start.size)
     if limits is None:
@@ -167,13 +137,13 @@ def minimize(
     )
     tell = _read_callback(callback)
     if method == "sqp":
-        schemes = (jac, *(block.jac for block in evaluation.blocks))
-        differenced = any(scheme in (None, False, "2-point") for scheme in schemes if not callable(scheme))
-        result = _solve(evaluation, start, limits, tol, settings, tell, differenced)
+        result = _solve(evaluation, start, limits, tol, settings, tell)
     elif method == "penalty":
         result = solve_penalty(evaluation, start, limits, tol, settings, tell)
     else:
         result = solve_multiplier(evaluation, start, limits, tol, settings, tell)
+    result["nhev"] = evaluation.nhev
+    _admit_unknown(result, evaluation, limits)
     if settings.disp:
         sys.stdout.write(f"{result!r}\n")
     return result
@@ -186,10 +156,9 @@ def _solve(
     tol: float | None,
     options: Options,
     tell: Tell | None,
-    differenced: bool,
 ) -> Result:
     """The default method: rows, model, algorithm, result."""
-    tolerances = Tolerances.at(tol, options.constraint_tol, differenced)
+    tolerances = Tolerances.at(tol, options.constraint_tol)
     start = find_start(evaluation, x0, *bounds)
     if start is None:
         return invalid_start(evaluation, x0, bounds)
@@ -199,7 +168,7 @@ def _solve(
         raise ValueError(
             f"`minimize(method='sqp')` is dense and takes matrices up to {DENSE_LIMIT} entries; got "
             f"{model.n} free variables and {model.m} constraint rows. Use method='multiplier', which "
-            "needs Jᵀ·vector only, or a sparse solver such as IPOPT."
+            "takes sparse Jacobians as they are and keeps one n × n matrix, or a sparse solver such as IPOPT."
         )
     history = History()
 
@@ -213,15 +182,14 @@ def _solve(
     if model.n:
         outcome = solve_sqp(model, tolerances, allowed, monitor, evaluation.has_hessian)
     else:
-        outcome = _nothing_free(model)
+        outcome = _nothing_free(model, tolerances)
     iterate = outcome.iterate
-    if not history or history[-1]["nit"] != iterate.iteration or outcome.status is Status.CONVERGED:
+    if not history or history[-1]["nit"] < iterate.iteration:  # the last one, which no callback saw
         history.append(_record(iterate, rows))
-    x = model.expand(iterate.point.x).copy()
-    f, values = evaluation.values(x)
-    g, J = evaluation.derivatives(x)
-    z = np.zeros(x.size)
-    z[model.free] = iterate.z
+    point = iterate.point
+    f, values, g, J = point.f, point.values, point.gradient, point.jacobian
+    x = model.expand(point.x).copy()
+    z = model.expand_dual(iterate.z)
     if model.n < x.size:  # what a fixed variable is worth follows from stationarity
         fixed = bounds[0] == bounds[1]
         z[fixed] = -(g + J.T @ rows.pull_back(iterate.y * rows.sign, values.size))[fixed]
@@ -233,7 +201,7 @@ def _solve(
         bounds,
         outcome.status,
         tolerances,
-        max(outcome.g_unit, gradient_noise(tolerances, f, iterate.point.x)),
+        partial(_stationarity, model, outcome),
         nit=outcome.iterations,
         nfev=evaluation.nfev,
         njev=evaluation.njev,
@@ -243,18 +211,41 @@ def _solve(
     )
 
 
-def _nothing_free(model: Model) -> Outcome:
+def _stationarity(model: Model, outcome: Outcome, residual: Array) -> float:
+    """The residual (n_all,) of the gradient as the algorithm measures it."""
+    point = outcome.iterate.point
+    own = residual[model.free] * model.units
+    return outcome.sizes.stationarity(own, point.g, outcome.iterate.enough)
+
+
+def _nothing_free(model: Model, tolerances: Tolerances) -> Outcome:
     """All variables are fixed: the start is the answer, feasible or not."""
     point = model.at(model.start)
     model.differentiate(point)
     violations = model.violations(point.r)
     worst = largest(violations)
     measure = Measure(worst, 0.0, 0.0, 0.0, 0.0, 0.0)
-    iterate = Iterate(point, np.zeros(model.m), np.zeros(0), measure, worst, 0)
-    relative = largest(violations / model.target_size)
-    if relative <= Tolerances().feasibility:
-        return Outcome(Status.CONVERGED, iterate, 0)
-    return Outcome(Status.INFEASIBLE, iterate, 0, (violations > 0.0, np.zeros(0, dtype=bool)))
+    iterate = Iterate(point, np.zeros(model.m), np.zeros(0), measure, worst, 0.0, 0)
+    relative, sizes = largest(violations / model.target_size), Sizes.at(point.g, model.start_sizes)
+    if relative <= tolerances.feasibility:
+        return Outcome(Status.CONVERGED, iterate, 0, sizes)
+    return Outcome(Status.INFEASIBLE, iterate, 0, sizes, (violations > 0.0, np.zeros(0, dtype=bool)))
+
+
+def _admit_unknown(result: Result, evaluation: Evaluation, bounds: tuple[Array, Array]) -> None:
+    """Put NaN for what differences inside the bounds cannot tell about fixed variables."""
+    fixed = (bounds[0] == bounds[1]) & (result.x == bounds[0])
+    if not fixed.any():
+        return
+    gradient = evaluation.differenced(-1)
+    rows = [
+        evaluation.differenced(i) and result.multipliers.get(block.name, np.zeros(0)).any()
+        for i, block in enumerate(evaluation.blocks)
+    ]
+    if gradient:
+        result["jac"] = np.where(fixed, np.nan, result.jac)
+    if gradient or any(rows):
+        result.multipliers["bounds"] = np.where(fixed, np.nan, result.multipliers["bounds"])
 
 
 def _record(iterate: Iterate, rows: Rows) -> dict[str, Any]:
@@ -281,9 +272,11 @@ def _conflict_labels(outcome: Outcome, rows: Rows, model: Model) -> list[str]:
 
 def _read_start(x0: ArrayLike) -> Array:
     try:
+        if np.iscomplexobj(x0):
+            raise TypeError
         start = np.atleast_1d(np.asarray(x0, dtype=float))
     except (TypeError, ValueError):
-        raise TypeError(f"`minimize(x0=...)` must be numbers; got {x0!r}.") from None
+        raise TypeError(f"`minimize(x0=...)` must be real numbers; got {x0!r}.") from None
     if start.ndim != 1 or start.size == 0:
         raise ValueError(f"`minimize(x0=...)` must have one axis and an entry; got shape {start.shape}.")
     if not np.isfinite(start).all():
@@ -292,20 +285,25 @@ def _read_start(x0: ArrayLike) -> Array:
 
 
 def _read_callback(callback: Callable[..., Any] | None) -> Tell | None:
-    """A function of the intermediate result that says whether to stop, from either of SciPy's forms."""
+    """A function of the intermediate result that says whether to stop, from any of SciPy's forms."""
     if callback is None:
         return None
     if not callable(callback):
         raise TypeError(f"`minimize(callback=...)` must be callable or None; got {callback!r}.")
     try:
-        by_name = "intermediate_result" in inspect.signature(callback).parameters
+        parameters = inspect.signature(callback).parameters
     except (TypeError, ValueError):  # builtins without a signature
-        by_name = False
+        parameters = MappingProxyType({})
+    by_name = "intermediate_result" in parameters
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    required = [p for p in parameters.values() if p.kind in positional and p.default is p.empty]
 
     def tell(result: Result) -> bool:
         try:
             if by_name:
                 callback(intermediate_result=result)
+            elif len(required) == 2:  # the form of "trust-constr", which stops where it returns True
+                return bool(callback(result.x, result))
             else:
                 callback(result.x)
         except StopIteration:

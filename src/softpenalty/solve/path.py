@@ -9,6 +9,8 @@ followed to μ = 0 by Mehrotra's predictor and corrector.
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 from scipy.linalg import lapack
 
@@ -27,11 +29,11 @@ START_SLACK = (1e-3, 1.0)  # limits of the slack added at the start
 DIAGONAL_SHIFT = 1e-12  # relative; added once when rounding spoils the factorization
 
 
-def solve_path(qp: QP) -> QPSolution | None:
-    """Follow the path to its end; None when it breaks down far from it."""
+def solve_path(qp: QP, deadline: float = np.inf) -> QPSolution | None:
+    """Follow the path to its end, or until the clock shows ``deadline``; None when that is far from it."""
     path = _Path(qp)
     for _ in range(MAX_ITERATIONS):
-        if path.at_end() or not path.advance():
+        if path.at_end() or time.perf_counter() > deadline or not path.advance():
             break
     return path.solution() if path.mu <= USABLE * path.size_g else None
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..extras import install_hint
+
 if TYPE_CHECKING:
     from .result import History
 
@@ -23,7 +25,7 @@ def draw(history: History, labels: Sequence[str], axes: Any = None) -> Any:
             from matplotlib import pyplot
         except ImportError as missing:
             raise ImportError(
-                "`Result.plot()` needs matplotlib: pip install 'softpenalty[study]', or pass your own `axes`."
+                f"`Result.plot()` needs matplotlib: {install_hint('study')}, or pass your own `axes`."
             ) from missing
         _, axes = pyplot.subplots(3, 1, sharex=True, figsize=(6, 7), layout="constrained")
     if not history:

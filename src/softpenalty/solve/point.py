@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .scaling import variable_units
+
 __all__ = [
     "Array",
     "EvaluationLike",
@@ -34,10 +36,15 @@ SHORTEST_ROW = 1e-150  # a row whose gradient is shorter counts as having none
 class EvaluationLike(Protocol):
     """What the algorithms ask of the layer below."""
 
+    typical: Array | float
+
     def values(self, x: Array) -> tuple[float, Array]: ...
     def derivatives(self, x: Array) -> tuple[Array, Any]: ...
     def hessian(self, x: Array, weights: Array) -> Array | None: ...
-    def refine(self) -> bool: ...
+    def refine(self, x: Array) -> bool: ...
+    def noise(self, x: Array) -> Array | None: ...
+    @property
+    def spacing(self) -> Array | float: ...
 
 
 class RowsLike(Protocol):
@@ -75,6 +82,8 @@ class Point:
     g : (n,) gradient of the objective
     A : (m, n) Jacobian of the rows
     length : (m,) length of each row of A, 1 where it is zero
+    values, gradient, jacobian : (k,), (n_all,) and (k, n_all), as the user's functions gave them
+    g_noise, A_noise : what rounding leaves in differences of the objective and of each row (m,)
     """
 
     x: Array
@@ -83,10 +92,15 @@ class Point:
     g: Array = field(default_factory=lambda: np.empty(0))
     A: Array = field(default_factory=lambda: np.empty((0, 0)))
     length: Array = field(default_factory=lambda: np.empty(0))
+    values: Array = field(default_factory=lambda: np.empty(0))
+    gradient: Array = field(default_factory=lambda: np.empty(0))
+    jacobian: Any = None
+    g_noise: float = 0.0
+    A_noise: Array = field(default_factory=lambda: np.empty(0))
 
 
 class Model:
-    """The user's problem in its free variables.
+    """The user's problem in its free variables, each in a unit of its own.
 
     Variables with equal bounds keep their value and never reach an algorithm.
 
@@ -108,8 +122,7 @@ class Model:
         self._full = np.clip(x0, lower, upper)
         self.free = np.flatnonzero(lower < upper)
         self._all_free = self.free.size == x0.size
-        self.lower, self.upper, self.start = lower[self.free], upper[self.free], self._full[self.free]
-        self._bounded = bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
+        self._lower, self._upper = lower, upper
         self.equality = rows.equality
         self.target = rows.target
         self.target_size = np.maximum(1.0, np.abs(rows.target))  # what violations are relative to
@@ -119,26 +132,67 @@ class Model:
         self._sign = rows.sign
         self._plain = bool((rows.sign == 1.0).all())
         self._in_order = np.array_equal(rows.source, np.arange(self.m))
+        self.least_violated: Point | None = None  # of all points evaluated, as long as none is feasible
+        self._least = np.inf
+        self.units, self._scaled, self._typical = np.ones(self.n), False, np.ones(self.n)
+        self.start_sizes = np.zeros(self.n)  # what each variable's size is likely to be
+        self._measure_in_units(np.ones(self.n))
+        start = self.at(self.start)
+        if self.n and self.differentiate(start):
+            units, typical, sizes = variable_units(start.g, start.A, start.x, self.lower, self.upper)
+            self._measure_in_units(units)
+            self.start_sizes = sizes / units
+            self._typical = np.minimum(typical, 1.0)
+            evaluation.typical = np.ones(x0.size)
+            evaluation.typical[self.free] = self._typical
+            self.least_violated, self._least = None, np.inf  # x meant something else
+
+    def _measure_in_units(self, units: Array) -> None:
+        """Let x (n,) from now on mean the free variables divided by ``units``, powers of two."""
+        self.units, self._scaled = units, bool((units != 1.0).any())
+        self.lower, self.upper = self._lower[self.free] / units, self._upper[self.free] / units
+        self.start = self._full[self.free] / units
+        self._bounded = bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
 
     def expand(self, x: Array) -> Array:
-        """All variables (n_all,), the fixed ones included."""
+        """All variables (n_all,) in the user's units, the fixed ones included."""
+        if self._scaled:
+            x = x * self.units
         if self._all_free:
             return x
         full = self._full.copy()
         full[self.free] = x
         return full
 
+    def expand_dual(self, z: Array) -> Array:
+        """Derivatives (n,) by the free variables as derivatives by all variables, 0 for the fixed ones."""
+        full = np.zeros(self._full.size)
+        full[self.free] = z / self.units
+        return full
+
     def at(self, x: Array) -> Point:
         """Values at ``x`` (n,), which is inside the bounds."""
-        f, c = self._evaluation.values(self.expand(x))
-        if not self._in_order:
-            c = c[self._rows.source]
+        f, values = self._evaluation.values(self.expand(x))
+        c = values if self._in_order else values[self._rows.source]
         r = c[: self.m] - self.target
         if not self._plain:
             r *= self._sign
         if not math.isfinite(f) or not all_finite(r):
             f = np.nan
-        return Point(x, float(f), r)
+        point = Point(x, float(f), r, values=values)
+        if self._least > 0.0:
+            self._compare(point)
+        return point
+
+    def _compare(self, point: Point) -> None:
+        """Keep the point if it is the least violated one so far."""
+        worst = self.worst(point)
+        if worst < self._least:
+            self._least, self.least_violated = worst, point
+
+    def worst(self, point: Point) -> float:
+        """Largest violation relative to max(1, |target|), infinite where the point is not defined."""
+        return np.inf if math.isnan(point.f) else largest(self.violations(point.r) / self.target_size)
 
     def moved(self, x: Array, step: Array) -> Array:
         """``x + step``, exactly at a bound where only rounding of the step keeps it off."""
@@ -154,23 +208,49 @@ class Model:
         return snapped
 
     def differentiate(self, point: Point) -> bool:
-        """Fill in the derivatives; False when one is not finite."""
-        g, J = self._evaluation.derivatives(self.expand(point.x))
-        A = J.toarray() if hasattr(J, "toarray") else J
-        if not self._in_order:
-            A = A[self._rows.source]
+        """Fill in the derivatives; False, and nothing changed, when one is not finite."""
+        gradient, jacobian = self._evaluation.derivatives(self.expand(point.x))
+        g, A = gradient, jacobian.toarray() if hasattr(jacobian, "toarray") else jacobian
+        # Values that no row compares with anything may follow the last one that a row does.
+        A = A[: self.m] if self._in_order else A[self._rows.source]
         if not self._plain:
             A = A * self._sign[:, None]
         if not self._all_free:
             g, A = g[self.free], A[:, self.free]
-        point.g, point.A = g, A
+        if self._scaled:
+            g, A = g * self.units, A * self.units
         length = np.sqrt(np.vecdot(A, A))
+        if not (all_finite(g) and all_finite(length)):
+            return False
+        point.g, point.A, point.gradient, point.jacobian = g, A, gradient, jacobian
         point.length = np.where(length < SHORTEST_ROW, 1.0, length)
-        return all_finite(g) and all_finite(length)
+        noise = self._evaluation.noise(self.expand(point.x))
+        if noise is not None:
+            # It is the error for a variable of size 1; the step for others is relative to their size.
+            sizes = np.maximum(self._typical, np.abs(point.x * self.units))
+            noise = float((self.units / sizes).max(initial=0.0)) * noise
+            point.g_noise, point.A_noise = float(noise[0]), noise[1:][self._rows.source]
+        return True
+
+    @property
+    def spacing(self) -> float:
+        """Relative spacing of the objective's values."""
+        spacing = self._evaluation.spacing
+        return spacing if isinstance(spacing, float) else float(spacing[0])
+
+    def rounding(self, point: Point) -> tuple[float, Array]:
+        """What rounding leaves in the objective and in each row (m,)."""
+        spacing = self._evaluation.spacing
+        of_rows = spacing if isinstance(spacing, float) else spacing[1:][self._rows.source]
+        reach = max(1.0, largest(point.x))
+        return (
+            self.spacing * (abs(point.f) + largest(point.g) * reach),
+            of_rows * (np.abs(self.target) + np.abs(point.r) + point.length * reach),
+        )
 
     def refine(self, point: Point) -> bool:
         """Replace the derivatives at ``point`` by better differences; False where there are none."""
-        return self._evaluation.refine() and self.differentiate(point)
+        return self._evaluation.refine(self.expand(point.x)) and self.differentiate(point)
 
     def violations(self, r: Array) -> Array:
         """How far each row is broken, (m,) ≥ 0."""
@@ -185,7 +265,8 @@ class Model:
         H = self._evaluation.hessian(self.expand(point.x), weights)
         if H is None or not np.isfinite(H).all():
             return None
-        return H if self._all_free else H[np.ix_(self.free, self.free)]
+        H = H if self._all_free else H[np.ix_(self.free, self.free)]
+        return H * self.units * self.units[:, None] if self._scaled else H
 
 
 def find_start(evaluation: EvaluationLike, x0: Array, lower: Array, upper: Array) -> Array | None:

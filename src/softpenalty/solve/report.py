@@ -39,7 +39,7 @@ def explain(result: Mapping[str, Any]) -> str:
 
 def _active(result: Mapping[str, Any]) -> list[str]:
     """What each active constraint costs."""
-    multipliers, bounds = result["multiplier_vector"], result["multipliers"]["bounds"]
+    multipliers, bounds = result["multiplier_vector"], np.nan_to_num(result["multipliers"]["bounds"])
     largest = max(np.abs(multipliers).max(initial=0.0), np.abs(bounds).max(initial=0.0))
     worth = [
         f"{label}: raising the target by one unit changes the objective by about {-multiplier:.4g}"
@@ -50,6 +50,11 @@ def _active(result: Mapping[str, Any]) -> list[str]:
         f"x[{i}] at its {'upper' if bounds[i] > 0 else 'lower'} bound {result['x'][i]:.6g}: "
         f"raising it by one unit changes the objective by about {-bounds[i]:.4g}"
         for i in np.flatnonzero(np.abs(bounds) > NEGLIGIBLE * largest)
+    ]
+    worth += [
+        f"x[{i}] is fixed at {result['x'][i]:.6g}: what that is worth is not known, since differences do not "
+        "leave the bounds; give derivatives to know it"
+        for i in np.flatnonzero(np.isnan(result["multipliers"]["bounds"]))
     ]
     if not worth:
         return ["", "No constraint holds the objective back."]

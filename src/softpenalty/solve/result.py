@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import scipy.optimize
 
 from .point import Array
 from .report import explain
-from .stopping import Status, Tolerances
+from .stopping import ATTAINABLE_SHARE, SUCCESSES, Status, Tolerances
 
 if TYPE_CHECKING:
     from ..problem.canonical import Rows
@@ -43,12 +43,15 @@ class Result(scipy.optimize.OptimizeResult):
 
     Attributes
     ----------
-    x, fun, jac : solution, objective and its gradient
+    x, fun, jac : solution, objective and its gradient (NaN for fixed variables that would have to be moved)
     success : True only when violation and stationarity, recomputed at ``x``, are within tolerance
     status, message : why the solve stopped and what to try next
-    nit, nfev, njev : iterations, points evaluated (differences included), points differentiated
+    nit, nfev, njev, nhev : iterations, points evaluated (differences included), points differentiated,
+        points at which second derivatives were asked for
     maxcv : largest violation of a constraint
-    multipliers : dict, name → (k,), and ``"bounds"`` → (n,): ∂optimum/∂target with the sign changed
+    multipliers : dict, name → (k,), and ``"bounds"`` → (n,): ∂optimum/∂target with the sign changed,
+        so ≥ 0 for ``<``, ≤ 0 for ``>`` and dicts of type "ineq" (SLSQP's are ≥ 0), free for ``=``; NaN for
+        fixed variables where derivatives are differenced, which does not leave the bounds
     multiplier_vector : (m,), one entry a row of ``labels``
     labels : (m,) name and comparison of each row
     kkt : dict of ``stationarity``, ``feasibility`` and ``complementarity``
@@ -119,7 +122,7 @@ def build_result(
     bounds: tuple[Array, Array],
     status: Status,
     tolerances: Tolerances,
-    g_unit: float,
+    stationarity: Callable[[Array], float],
     **more: Any,
 ) -> Result:
     """Measure ``solution`` with the user's own scaling and put the result together.
@@ -132,38 +135,43 @@ def build_result(
     bounds : lower and upper (n,)
     status : why the solve stopped; it is not taken at its word
     tolerances : what success requires
-    g_unit : size of the gradient that stationarity is relative to at least
+    stationarity : measures the residual (n,) of the gradient
     more : further fields of the result
     """
     x, g = solution.x, solution.g
     lower, upper = bounds
+    # Rounding may leave a multiplier at a bound that does not exist: it counts as a residual instead.
+    z = np.clip(
+        solution.z, np.where(np.isfinite(lower), -np.inf, 0.0), np.where(np.isfinite(upper), np.inf, 0.0)
+    )
     errors = rows.errors(solution.values)
     violations = rows.violations(errors)
     multipliers = solution.y * rows.sign
     by_value = rows.pull_back(multipliers, solution.values.size)
-    residual = g + solution.J.T @ by_value + solution.z
-    scale = max(g_unit, float(np.abs(g).max(initial=0.0)))
-    with np.errstate(invalid="ignore"):
-        gaps = np.where(solution.z > 0.0, upper - x, np.where(solution.z < 0.0, x - lower, 0.0))
-    slack = np.concatenate([np.abs(multipliers * errors), np.abs(solution.z * gaps)])
+    residual = g + solution.J.T @ by_value + z
+    gaps = np.where(z > 0.0, upper - x, np.where(z < 0.0, x - lower, 0.0))
+    slack = np.concatenate([np.abs(multipliers * errors), np.abs(z * gaps)])
+    x_size = max(1.0, float(np.abs(x).max(initial=0.0)))
+    worth = max(abs(solution.f), float(np.abs(g).max(initial=0.0)) * x_size) or 1.0
     size = np.maximum(1.0, np.abs(rows.target))
     outside = float(np.maximum(lower - x, x - upper).max(initial=0.0))
     kkt = {
-        "stationarity": float(np.abs(residual).max(initial=0.0)) / scale if scale > 0.0 else 0.0,
+        "stationarity": stationarity(residual),
         "feasibility": max(float(violations.max(initial=0.0)), outside),
-        "complementarity": float(slack.max(initial=0.0)) / max(1.0, abs(solution.f)),
+        "complementarity": float(slack.max(initial=0.0)) / worth,
     }
     # A row cannot be met better than rounding in x and in its own value allows.
     J = abs(solution.J)
     rounding = ROUNDING * np.asarray(J @ np.maximum(1.0, np.abs(x))).ravel()
     allowed = tolerances.feasibility * size + rounding[rows.source]
     feasible = bool((violations <= allowed).all()) and outside <= tolerances.feasibility
-    optimal = feasible and kkt["stationarity"] <= tolerances.stationarity
+    allowed_residual = tolerances.stationarity * (ATTAINABLE_SHARE if status is Status.ATTAINED else 1.0)
+    optimal = feasible and kkt["stationarity"] <= allowed_residual
     optimal = optimal and kkt["complementarity"] <= tolerances.complementarity
     # A point that meets the tolerances is a success even if the search beyond it failed, and only then.
     if optimal and status in (Status.NO_PROGRESS, Status.ERROR_LEFT):
         status = Status.CONVERGED
-    elif status is Status.CONVERGED and not optimal:
+    elif status in SUCCESSES and not optimal:
         status = Status.NO_PROGRESS
     active_rows = rows.equality | (np.abs(errors) <= ACTIVE * size)
     labels = [label for label, is_active in zip(rows.labels, active_rows, strict=True) if is_active]
@@ -171,16 +179,19 @@ def build_result(
     labels += [f"x[{i}] = {x[i]:.6g} (upper bound)" for i in np.flatnonzero((x >= upper) & (lower < upper))]
     ends = np.cumsum(sizes) if len(sizes) else np.zeros(0, dtype=int)
     parts = np.split(by_value, ends[:-1]) if len(sizes) else []
-    by_name = dict(zip(names, parts, strict=True)) | {"bounds": solution.z}
+    by_name = dict(zip(names, parts, strict=True)) | {"bounds": z}
     conflict = more.pop("conflict", [])
     message = status.message
     if status is Status.INFEASIBLE and conflict:
         message += f" In conflict: {', '.join(conflict)}."
+    elif status is Status.ATTAINED:
+        asked = tolerances.stationarity
+        message += f" The residual is {kkt['stationarity']:.1e} where {asked:.1e} was asked for."
     return Result(
         x=x,
         fun=solution.f,
         jac=g,
-        success=bool(status is Status.CONVERGED and optimal),
+        success=status in SUCCESSES,
         status=status.number,
         message=message,
         maxcv=kkt["feasibility"],

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .active_set import QP
 from .curvature import Curvature, ExactCurvature, SecantCurvature
+from .infeasibility import conflict, less_violated
 from .line_search import search
 from .merit import BalancedMerit, ExactMerit, Merit
 from .point import Array, Mask, Model, Point, largest
-from .stopping import Limits, Measure, Status, Tolerances, gradient_noise
+from .stopping import NOISE_FACTOR, SUCCESSES, Limits, Measure, Sizes, Status, Tolerances
 from .subproblem import Step, Subproblem
 
 __all__ = ["Iterate", "Outcome", "solve_sqp"]
@@ -37,12 +37,13 @@ MAX_FAILURES = 3  # restarts without one good step in between
 MUCH_HEAVIER = 100.0  # than its multipliers: an elastic weight that a restart lowers
 MAX_RESTARTS = 5  # restarts because of numerical trouble
 UNBOUNDED_FALL = 1e15  # relative to max(1, |f|) at the start
-CERTIFICATE_BOX, CERTIFICATE_CURVATURE, CERTIFICATE_FALL = 1e-2, 1e-8, 1e-4  # see `conflict`
+LOOKS = 3  # times an attempt looks for a less violated point before it says "infeasible"
 STUCK_SHARE = 0.99  # a step that leaves this share of the linearized violation calls for a certificate
-TINY = 1e-200  # in place of a zero divisor
+FAR_STEP = 1e2  # ... and so does one this long, relative to max(1, |x|)
+STUCK_ITERATIONS = 3  # with a certificate, one after the other, and the rows are in conflict
+STUCK_STEP = 1e-2  # ... or one, if the step stays in the region that the certificate speaks of
 ROUNDING = 2e-15  # a few units of rounding in x
 HUGE_MULTIPLIER = 1e9  # of a unit row, relative to the gradient
-BINDING = 1e-6  # multiplier of the certificate from which a row takes part in the conflict
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class Iterate:
     z: Array
     measure: Measure
     violation: float
+    enough: float  # size of the gradient below which differences show nothing
     iteration: int
     trials: int = 0  # of the line search that led here
 
@@ -83,8 +85,8 @@ class Outcome:
     status: Status
     iterate: Iterate
     iterations: int
+    sizes: Sizes
     conflict: tuple[Mask, Mask] | None = None
-    g_unit: float = 0.0  # size of the gradient that stationarity is relative to at least
 
 
 Monitor = Callable[[Iterate], bool]
@@ -109,9 +111,11 @@ def solve_sqp(
         return first
     secant = SecantCurvature(model.n, model.m)
     second = _Attempt(model, SECOND, secant, tolerances, limits, monitor, first.iterations + 1).run()
-    if second.status is Status.CONVERGED or _better(second.iterate, first.iterate, tolerances):
+    if second.status in SUCCESSES or _better(second.iterate, first.iterate, tolerances):
         return second
     first.iterations = second.iterations
+    if second.status not in TRY_AGAIN:  # the reason of the stop is the one that came last
+        first.status = second.status
     return first
 
 
@@ -171,13 +175,15 @@ class _Attempt:
         g_size = largest(point.g)
         self.f_start = point.f
         # Sizes that "small" is measured by: 1, or what the objective and its gradient have shown so far.
-        self.f_unit, self.g_unit = 0.0, min(1.0, g_size)
+        self.f_unit, self.sizes = 0.0, Sizes.at(point.g, model.start_sizes)
         self.unit = point.length
         self.far = FAR * max(1.0, float((model.violations(point.r) / self.unit).sum()))
-        self.subproblem = Subproblem(model.equality, model.n, strategy.nu * (g_size or 1.0))
+        self.subproblem = Subproblem(model.equality, model.n, strategy.nu * (g_size or 1.0), limits.deadline)
         self.weights = np.zeros(model.m)  # of the exact merit, in the rows' own units
         self.B = curvature.begin(point, self.scale())
         self.best: Iterate | None = None
+        self.attained: Iterate | None = None  # where rounding hides all that is left to gain
+        self.looks = self.stuck = 0
         self.failures = self.restarts = self.short_steps = self.stalled = self.trials = 0
         self.lowest = np.inf  # exact merit that the stall test compares with
         self.reaches: list[float] = []
@@ -191,17 +197,21 @@ class _Attempt:
             step = self.subproblem.solve(
                 point.g, self.B, local.a, local.b, model.lower - point.x, model.upper - point.x
             )
+            iterate = None
             if step is None:
+                status = self.limits.reached(self.iteration)
                 going_on = self.restart()
             else:
                 plan = self.weigh(local, step)
                 iterate = self.measure(local, step, plan)
                 status = self.stop(iterate, local, step, plan)
-                if status is not None:
-                    return self.end(status, iterate)
-                going_on = self.advance(local, step, plan, iterate)
-            if not going_on:
-                return self.end(Status.NO_PROGRESS)
+                going_on = status is None and self.advance(local, step, plan, iterate)
+                if self.attained is not None:
+                    status, iterate = Status.ATTAINED, self.attained
+            if status is None and not going_on:
+                status, iterate = Status.NO_PROGRESS, None
+            if status is not None and not self.revived(status):
+                return self.end(status, iterate)
             self.iteration += 1
 
     def scale(self) -> float:
@@ -245,6 +255,9 @@ class _Attempt:
         if iterate.measure.nothing_left(self.tolerances) and self.model.refine(self.point):
             return True
         if plan.predicted <= 0.0 or iterate.measure.step <= TINY_STEP:
+            if iterate.measure.attained(self.tolerances):
+                self.attained = iterate
+                return False
             enough = max(self.strategy.nu * local.g_size, MUCH_HEAVIER * largest(step.y))
             self.subproblem.nu = min(self.subproblem.nu, enough)
             return self.restart()
@@ -253,7 +266,12 @@ class _Attempt:
         found = search(self.model, self.point, step.d, merit, fall, t, self.far, self.unit)
         self.trials = found.trials
         if found.point is None:
-            return self.model.refine(self.point) or self.stiffen()
+            if self.model.refine(self.point):
+                return True
+            if iterate.measure.attained(self.tolerances):
+                self.attained = iterate
+                return False
+            return self.stiffen()
         self.move(found.point, iterate, step, found.t)
         return True
 
@@ -265,20 +283,25 @@ class _Attempt:
         rounding = ROUNDING * local.x_size * point.length
         relative = np.maximum(violations - rounding, 0.0) / model.target_size
         residual = point.g + step.y @ local.a + step.z
-        f_size = max(self.f_unit, abs(point.f), TINY)
-        noise = gradient_noise(self.tolerances, point.f, point.x)
-        g_size = max(self.g_unit, local.g_size, noise, TINY)
+        f_size = max(self.f_unit, abs(point.f)) or 1.0
+        noise = point.g_noise
+        if model.m and point.A_noise.size:
+            noise += float(np.absolute(step.y / point.length) @ point.A_noise)
+        enough = NOISE_FACTOR * noise / self.tolerances.stationarity
+        in_f, in_rows = model.rounding(point)
         measure = Measure(
             violation=float(relative.max()) if relative.size else 0.0,
             distance=(float(local.v.max()) if local.v.size else 0.0) / local.x_size,
-            stationarity=largest(residual) / g_size,
+            stationarity=self.sizes.stationarity(residual, point.g, enough),
             predicted=plan.predicted / f_size,
             curved=plan.curved / f_size,
             step=largest(step.d) / local.x_size,
+            noise=NOISE_FACTOR * noise / (largest(self.sizes.steepest) or 1.0),
+            rounding=(in_f + float(self.weights @ in_rows)) / f_size,
         )
         worst = float(violations.max()) if violations.size else 0.0
         y = step.y / point.length
-        iterate = Iterate(point, y, step.z, measure, abs(worst), self.iteration, self.trials)
+        iterate = Iterate(point, y, step.z, measure, abs(worst), enough, self.iteration, self.trials)
         if self.best is None or _better(iterate, self.best, self.tolerances):
             self.best = iterate
         return iterate
@@ -288,7 +311,7 @@ class _Attempt:
         measure = iterate.measure
         if measure.converged(self.tolerances):
             # Next to a degenerate point huge multipliers can cancel any gradient: go there and look.
-            trusted = largest(step.y) <= HUGE_MULTIPLIER * max(self.g_unit, local.g_size)
+            trusted = largest(step.y) <= HUGE_MULTIPLIER * max(self.sizes.unit, local.g_size)
             if trusted or measure.step <= TINY_STEP:
                 return Status.CONVERGED
         if measure.violation <= ALMOST_FEASIBLE:
@@ -300,19 +323,26 @@ class _Attempt:
             else:
                 self.stalled += 1
             if self.stalled >= STALLED_ITERATIONS:
-                return Status.NO_PROGRESS
-        elif not step.met:
-            left = float(self.model.violations(local.b + plan.change).sum())
-            if left >= STUCK_SHARE * float(local.v.sum()) and self.conflict(local) is not None:
-                return Status.INFEASIBLE
+                return Status.ATTAINED if measure.attained(self.tolerances) else Status.NO_PROGRESS
+        elif self.is_stuck(iterate, local, step, plan):
+            return Status.INFEASIBLE
         if self.monitor(iterate):
             return Status.CALLBACK
         return self.limits.reached(self.iteration)
 
-    def no_step(self) -> Step:
-        """A step to nowhere, without multipliers."""
-        n, m = self.model.n, self.model.m
-        return Step(np.zeros(n), np.zeros(m), np.zeros(n), np.zeros(m, dtype=bool), False)
+    def is_stuck(self, iterate: Iterate, local: _Local, step: Step, plan: _Plan) -> bool:
+        """Whether no step lowers the violation, by a certificate that has held for some iterations.
+
+        At a single point it may be due to rows that happen to have no gradient there. A step that meets the
+        linearized rows far away from here is not believed either.
+        """
+        left = float(self.model.violations(local.b + plan.change).sum())
+        if left < STUCK_SHARE * float(local.v.sum()) and iterate.measure.step < FAR_STEP:
+            self.stuck = 0
+            return False
+        certified = conflict(self.model, iterate.point, self.subproblem) is not None
+        self.stuck = self.stuck + 1 if certified else 0
+        return self.stuck >= STUCK_ITERATIONS or (certified and iterate.measure.step <= STUCK_STEP)
 
     def first_length(self, local: _Local, step: Step) -> float:
         """First step length: no step is much longer than those before it."""
@@ -326,7 +356,7 @@ class _Attempt:
         old, self.point = self.point, new
         self.reaches.append(largest(new.x - old.x))
         self.f_unit = max(self.f_unit, min(1.0, abs(new.f - self.f_start)))
-        self.g_unit = max(self.g_unit, min(1.0, largest(new.g)))
+        self.sizes.see(self.model.start, new.x, new.g)
         self.B = self.curvature.move(old, new, iterate.y, step.corner | self.model.equality)
         if t >= SHORT_STEP:
             self.short_steps = self.failures = 0
@@ -351,47 +381,53 @@ class _Attempt:
         self.short_steps = 0
         return self.failures <= MAX_FAILURES
 
-    def conflict(self, local: _Local) -> tuple[Mask, Mask] | None:
-        """Rows and bounds that keep the violation from falling nearby, None when it can fall.
+    def revived(self, status: Status) -> bool:
+        """Whether better differences, or a less violated point, let a search that is stuck go on."""
+        if status in (Status.NO_PROGRESS, Status.ATTAINED) and self.model.refine(self.point):
+            self.failures = self.restarts = self.stalled = 0
+            self.attained = None
+            return True
+        return status in TRY_AGAIN and self.look_elsewhere()
 
-        The certificate is a penalty QP without objective: it minimizes Σ of the linearized violations in a
-        small box.
-        """
-        model, point = self.model, self.point
-        box = CERTIFICATE_BOX * local.x_size
-        lower, upper = np.maximum(model.lower - point.x, -box), np.minimum(model.upper - point.x, box)
-        limits = np.zeros(model.m)
-        qp = QP(
-            np.zeros(model.n),
-            CERTIFICATE_CURVATURE * np.eye(model.n),
-            local.a,
-            local.b,
-            np.concatenate([limits, lower]),
-            np.concatenate([limits, upper]),
-        )
-        solution = self.subproblem.solve_elastic(qp, 1.0)
-        if solution is None:
-            return None
-        before = float(local.v.sum())
-        after = float(model.violations(local.b + local.a @ solution.d).sum())
-        if before - after > CERTIFICATE_FALL * before:
-            return None
-        at_bound = (lower > -box) & (solution.z < -BINDING) | (upper < box) & (solution.z > BINDING)
-        return np.abs(solution.y) > BINDING, at_bound
+    def look_elsewhere(self) -> bool:
+        """Go on from a point that violates the rows less, if the search is stuck where they do not hold."""
+        if self.best is None or self.best.measure.violation <= ALMOST_FEASIBLE or self.looks >= LOOKS:
+            return False
+        self.looks += 1
+        found = less_violated(self.model, self.best.point, self.unit, self.looks)
+        if found is None:
+            return False
+        self.point = found
+        self.unit = np.maximum(self.unit, found.length)
+        self.failures = self.restarts = self.short_steps = self.stalled = self.stuck = self.trials = 0
+        self.lowest, self.reaches = np.inf, []
+        self.weights = np.zeros(self.model.m)
+        self.B = self.curvature.begin(found, self.scale())
+        return True
 
     def end(self, status: Status, iterate: Iterate | None = None) -> Outcome:
         """The outcome, with the best point unless the last one is the answer."""
-        if status in (Status.CONVERGED, Status.UNBOUNDED, Status.INFEASIBLE) and iterate is not None:
+        if status in (*SUCCESSES, Status.UNBOUNDED) and iterate is not None:
             chosen = iterate
         elif self.best is not None:
             chosen = self.best
         else:  # not even the first subproblem could be solved
-            local, step = self.linearize(), self.no_step()
-            chosen = self.measure(local, step, self.weigh(local, step))
-        conflict = None
+            chosen = self.blank()
+        in_conflict = None
         if chosen.measure.violation > ALMOST_FEASIBLE and status is not Status.CALLBACK:
-            self.point = chosen.point
-            conflict = self.conflict(self.linearize())
-            if conflict is not None and status is Status.NO_PROGRESS:
-                status = Status.INFEASIBLE
-        return Outcome(status, chosen, self.iteration, conflict, self.g_unit)
+            in_conflict = conflict(self.model, chosen.point, self.subproblem)
+            if status in TRY_AGAIN:
+                status = Status.NO_PROGRESS if in_conflict is None else Status.INFEASIBLE
+            least = self.model.least_violated
+            less = least is not None and self.model.worst(least) < self.model.worst(chosen.point)
+            if least is not None and less and self.model.differentiate(least):
+                self.point = least
+                chosen = self.blank()
+        return Outcome(status, chosen, self.iteration, self.sizes, in_conflict)
+
+    def blank(self) -> Iterate:
+        """The current point without step or multipliers."""
+        n, m = self.model.n, self.model.m
+        step = Step(np.zeros(n), np.zeros(m), np.zeros(n), np.zeros(m, dtype=bool), False)
+        local = self.linearize()
+        return self.measure(local, step, self.weigh(local, step))

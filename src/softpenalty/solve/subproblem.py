@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import piqp
 
-from .active_set import ABOVE, BELOW, CORNER, QP, QPSolution, States, solve_from_guess
+from .active_set import ABOVE, BELOW, CORNER, QP, QPSolution, States, correct, solve_from_guess
 from .path import solve_path
-from .point import Array, Mask
+from .point import Array, Mask, largest
 
 __all__ = ["Step", "Subproblem"]
 
@@ -56,11 +56,12 @@ class Subproblem:
     equality : (m,) which rows are equalities
     n : number of variables
     nu : weight of the elastic rows, in units of objective per length of a step
+    deadline : reading of the clock at which an elastic solve is given up
     """
 
-    def __init__(self, equality: Mask, n: int, nu: float) -> None:
+    def __init__(self, equality: Mask, n: int, nu: float, deadline: float = np.inf) -> None:
         self.equality = equality
-        self.nu = nu
+        self.nu, self.deadline = nu, deadline
         self.n, self.m = n, equality.size
         self._states: States = np.zeros(self.m + n, dtype=np.int8)
         self._states[: self.m][~equality] = BELOW
@@ -85,7 +86,7 @@ class Subproblem:
         high[: self.m] = nu
         low[: self.m] = nu * self._floor
         elastic = QP(qp.g, qp.B, qp.a, qp.b, low, high)
-        solution = solve_path(elastic)
+        solution = solve_path(elastic, self.deadline)
         if solution is None:
             return None
         return solve_from_guess(elastic, solution.states, POLISH_SYSTEMS) or solution
@@ -126,7 +127,7 @@ class Subproblem:
         solver.settings.eps_abs = solver.settings.eps_rel = LIBRARY_TOLERANCE
         solver.settings.eps_duality_gap_abs = solver.settings.eps_duality_gap_rel = LIBRARY_TOLERANCE
         # A gradient of size one makes the absolute tolerances relative.
-        size = max(float(np.abs(qp.g).max()), np.finfo(float).tiny)
+        size = largest(qp.g) or largest(qp.B.diagonal()) or 1.0
         rows: dict[str, Array] = {}
         if equal.size:
             rows["A"], rows["b"] = np.asfortranarray(qp.a[equal]), -qp.b[equal]
@@ -153,4 +154,6 @@ class Subproblem:
             return exact
         d = np.clip(result.x, qp.low[m:], qp.high[m:])
         z = np.where(at_upper, result.z_bu, 0.0) - np.where(at_lower, result.z_bl, 0.0)
-        return QPSolution(d, y * size, z * size, states) if np.isfinite(d).all() else None
+        if not np.isfinite(d).all():
+            return None
+        return correct(qp, QPSolution(d, y * size, z * size, states))

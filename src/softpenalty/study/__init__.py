@@ -1,6 +1,7 @@
-"""The paper's study: problems → experiments → run → records → tables, figures, report.
+"""The paper's study: four rooms with one SQLite file (:mod:`.records`) between computing and judging.
 
-Compute, record, show: three steps with one SQLite file (:mod:`softpenalty.study.records`) between them.
+:mod:`.design` says what is studied and what the paper reports, :mod:`.compute` makes trials, :mod:`.judge`
+makes numbers and verdicts of them, and :mod:`.show` makes tables, figures and the report of those.
 """
 
 

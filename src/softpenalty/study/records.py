@@ -20,12 +20,13 @@ array([18])
 >>> folder.cleanup()
 """
 
-import csv
 import os
 import platform
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -34,12 +35,15 @@ from typing import Any, NamedTuple, Self, get_type_hints
 
 import numpy as np
 
-from softpenalty.study import StudyError
+from . import StudyError
+from .files import replacing
 
 SCHEMA_VERSION = "1"
 RECORDS_NAME = "records.sqlite"
-MISSING_PYARROW = "Parquet needs pyarrow; install it with `pip install softpenalty[study]`, or export CSV."
 _VERSIONED = ("softpenalty", "numpy", "scipy", "numba")
+_FOREIGN = "{} is not a records file of softpenalty; choose another --out."
+_PAGE = 4096  # bytes; SQLite's first page holds the schema as text
+_MARKS = (b"SQLite format 3", b"CREATE TABLE meta (key TEXT PRIMARY KEY", b"CREATE TABLE trials")
 _LOCK_SECONDS = 30.0  # how long a reader or writer waits for another's transaction
 
 
@@ -112,17 +116,13 @@ class Records:
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        if not self.path.is_file():
-            raise StudyError(
-                f"No records at {self.path}; run `softpenalty study run --out {self.path.parent}`."
-            )
-        self._lock: sqlite3.Connection | None = None
-        self._connection = _connect(self.path, "ro" if os.access(self.path.parent, os.W_OK) else "immutable")
-        try:
+        self._closing = ExitStack()
+        if _is_missing(self.path):
+            raise StudyError(f"No records at {self.path}; run `{self._command}`.")
+        _refuse_foreign(self.path)
+        with self._closing_on_error():
+            self._connection = self._closing.enter_context(_reading(self.path))
             self._check_schema()
-        except BaseException:
-            self._connection.close()
-            raise
 
     @classmethod
     def create(cls, path: Path | str, *, seed: int, problems: str, engine: str, samples: int) -> Self:
@@ -145,26 +145,26 @@ class Records:
         """
         path = Path(path)
         settings = {"seed": str(seed), "problems": problems, "engine": engine}
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            lock = _lock(path)
-        except (OSError, sqlite3.OperationalError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise StudyError(f"Cannot write to the folder {path.parent}: {reason}.") from None
         records = cls.__new__(cls)
-        records.path, records._lock = path, lock
-        try:
-            if not path.exists():
+        records.path, records._closing = path, ExitStack()
+        if not _is_missing(path):
+            _refuse_foreign(path)  # before anything is written beside it
+        with records._closing_on_error():
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                records._closing.enter_context(closing(_lock(path)))
+            except (OSError, sqlite3.OperationalError) as error:
+                reason = getattr(error, "strerror", None) or error
+                raise StudyError(f"Cannot write to the folder {path.parent}: {reason}.") from None
+            if _is_missing(path):
                 _create_atomically(path, settings)
-            records._connection = _connect(path, "rw")
+            records._connection = records._closing.enter_context(closing(_connect(path, "mode=rw")))
             records._check_schema()
             records._check_settings(settings)
+            records._connection.execute("PRAGMA synchronous = NORMAL")
             with records._transaction() as connection:
                 known = int(records.meta.get("samples", 0))
                 _set_meta(connection, {"samples": str(max(known, samples)), **_versions()})
-        except BaseException:
-            records.close()
-            raise
         return records
 
     @property
@@ -237,11 +237,7 @@ class Records:
 
     def close(self) -> None:
         """Close the file and let another process write it."""
-        if hasattr(self, "_connection"):
-            self._connection.close()
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
+        self._closing.close()
 
     def __enter__(self) -> Self:
         return self
@@ -250,6 +246,18 @@ class Records:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @contextmanager
+    def _closing_on_error(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def _command(self) -> str:
+        return f"softpenalty study run --out {self.path.parent}"
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -264,10 +272,12 @@ class Records:
     def _check_schema(self) -> None:
         try:
             found = self.meta.get("schema")
-        except sqlite3.DatabaseError:
+        except sqlite3.OperationalError as error:
             raise StudyError(
-                f"{self.path} is not a records file of softpenalty; choose another --out."
+                f"{self.path} cannot be read ({error}); if a run was killed, `{self._command}` repairs it."
             ) from None
+        except sqlite3.DatabaseError:
+            raise StudyError(_FOREIGN.format(self.path)) from None
         if found != SCHEMA_VERSION:
             raise StudyError(
                 f"{self.path} has schema version {found}, this program writes {SCHEMA_VERSION}; "
@@ -284,42 +294,51 @@ class Records:
                 )
 
 
-def export_csv(records: Records, path: Path | str) -> Path:
-    """Write all trials as CSV, whole or not at all; numbers read back to the same bits."""
-    columns = records.select()
-    with _replacing(Path(path)) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
-    return Path(path)
+def _is_missing(path: Path) -> bool:
+    """Whether there are no records at `path`; a file without any content holds none."""
+    return not path.is_file() or path.stat().st_size == 0
 
 
-def export_parquet(records: Records, path: Path | str) -> Path:
-    """Write all trials as Parquet, whole or not at all; `meta` goes into the file's metadata."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise StudyError(MISSING_PYARROW) from None
-    columns = {
-        name: pyarrow.array(column.tolist() if column.dtype.kind == "U" else column)
-        for name, column in records.select().items()
-    }
-    table = pyarrow.table(columns).replace_schema_metadata(records.meta)
-    with _replacing(Path(path)) as temporary:
-        pyarrow.parquet.write_table(table, temporary)
-    return Path(path)
+def _refuse_foreign(path: Path) -> None:
+    """Refuse a file whose first page is not that of records.
+
+    Read without SQLite, which may leave files beside another program's database by opening it.
+    """
+    with path.open("rb") as file:
+        page = file.read(_PAGE)
+    if not all(mark in page for mark in _MARKS):
+        raise StudyError(_FOREIGN.format(path))
 
 
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    query = "immutable=1" if mode == "immutable" else f"mode={mode}"
+def _connect(path: Path, query: str) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?{query}"
-    connection = sqlite3.connect(uri, uri=True, timeout=_LOCK_SECONDS, isolation_level=None)
-    if mode == "rw":
-        with suppress(sqlite3.DatabaseError):  # not a database: the schema check says so
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-    return connection
+    return sqlite3.connect(uri, uri=True, timeout=_LOCK_SECONDS, isolation_level=None)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection that sees all that was committed, also where the folder cannot be written.
+
+    What a killed writer left is in the write-ahead log beside the file. To read it, SQLite needs a third file
+    that it may have to create; where it cannot, both are read from a copy.
+    """
+    log = path.with_name(path.name + "-wal")
+    with ExitStack() as stack:
+        if os.access(path.parent, os.W_OK):
+            query = "mode=ro"
+        elif _is_missing(log):
+            query = "immutable=1"
+        else:
+            query = "mode=ro"
+            try:
+                with closing(_connect(path, query)) as trial:
+                    trial.execute("SELECT count(*) FROM meta").fetchone()
+            except sqlite3.OperationalError:
+                folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="softpenalty-")))
+                for source in (path, log):
+                    shutil.copyfile(source, folder / source.name)
+                path, query = folder / path.name, "mode=rw"
+        yield stack.enter_context(closing(_connect(path, query)))
 
 
 def _lock(path: Path) -> sqlite3.Connection:
@@ -338,8 +357,10 @@ def _lock(path: Path) -> sqlite3.Connection:
 
 
 def _create_atomically(path: Path, settings: dict[str, str]) -> None:
-    with _replacing(path) as temporary:
+    with replacing(path) as temporary:
         connection = sqlite3.connect(temporary)
+        # Here, not when the file is opened: a run killed at that moment would leave a file to be repaired.
+        connection.execute("PRAGMA journal_mode = WAL")
         connection.executescript(_SCHEMA)
         created = {
             "schema": SCHEMA_VERSION,
@@ -350,20 +371,6 @@ def _create_atomically(path: Path, settings: dict[str, str]) -> None:
         _set_meta(connection, settings | created)
         connection.commit()
         connection.close()
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place when the block ends well."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield temporary
-        temporary.replace(path)
-    except OSError as error:
-        raise StudyError(f"Cannot write {path}: {error.strerror or error}.") from None
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _set_meta(connection: sqlite3.Connection, values: dict[str, str]) -> None:

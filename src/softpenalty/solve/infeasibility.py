@@ -1,0 +1,79 @@
+"""Whether no nearby point violates the rows less, which ones conflict, and a look at other places first.
+
+The certificate is of first order: at a point where violated rows have no gradient, or nearly none, it holds
+without meaning much. So it is believed only after points around have been looked at, too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .active_set import QP
+from .point import Array, Mask, Model, Point, largest
+from .subproblem import Subproblem
+
+__all__ = ["conflict", "less_violated"]
+
+BOX = 1e-2  # half width of the region the certificate speaks of, relative to max(1, |x|)
+CURVATURE = 1e-8  # of the certificate's QP, per unit row: only to make it definite
+FALL = 1e-4  # a linearized violation that falls by less than this share of the box, or of itself, is stuck
+BINDING = 1e-6  # multiplier from which a row takes part in the conflict
+PLACES = 12  # other points looked at
+NEAREST, FARTHEST = 1e-3, 10.0  # their distances, relative to max(1, |x|), in geometric steps
+LESS = 0.999  # share of the violation that counts as less
+
+
+def conflict(model: Model, point: Point, subproblem: Subproblem) -> tuple[Mask, Mask] | None:
+    """Rows and bounds that keep the violation from falling nearby, None when it can fall.
+
+    A penalty QP without objective minimizes Σ of the linearized violations of the unit rows in a small box.
+    A single row that can move at all falls by the box's half width.
+    """
+    a, b = point.A / point.length[:, None], point.r / point.length
+    box = BOX * max(1.0, largest(point.x))
+    lower, upper = np.maximum(model.lower - point.x, -box), np.minimum(model.upper - point.x, box)
+    limits = np.zeros(model.m)
+    qp = QP(
+        np.zeros(model.n),
+        CURVATURE * np.eye(model.n),
+        a,
+        b,
+        np.concatenate([limits, lower]),
+        np.concatenate([limits, upper]),
+    )
+    solution = subproblem.solve_elastic(qp, 1.0)
+    if solution is None:
+        return None
+    before = float(model.violations(b).sum())
+    after = float(model.violations(b + a @ solution.d).sum())
+    if before - after > FALL * min(before, box):
+        return None
+    at_bound = (lower > -box) & (solution.z < -BINDING) | (upper < box) & (solution.z > BINDING)
+    return np.abs(solution.y) > BINDING, at_bound
+
+
+def less_violated(model: Model, point: Point, unit: Array, seed: int) -> Point | None:
+    """The least violated of some points around ``point``, with its derivatives, if it is violated less.
+
+    Both the largest violation and the sum must be less: where rows conflict, one can be had for the other.
+
+    Parameters
+    ----------
+    unit : (m,) what the violations are divided by in the sum
+    seed : of the random directions
+    """
+
+    def total(place: Point) -> float:
+        return float((model.violations(place.r) / unit).sum())
+
+    random = np.random.default_rng(seed)
+    x_size = max(1.0, largest(point.x))
+    limit, least, found = LESS * model.worst(point), LESS * total(point), None
+    for distance in np.geomspace(NEAREST, FARTHEST, PLACES) * x_size:
+        shift = distance * random.uniform(-1.0, 1.0, model.n)
+        place = model.at(np.clip(point.x + shift, model.lower, model.upper))
+        if model.worst(place) > limit or total(place) >= least:
+            continue
+        if model.differentiate(place):
+            least, found = total(place), place
+    return found

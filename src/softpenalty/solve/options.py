@@ -1,0 +1,106 @@
+"""The options of `minimize`, checked once."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeWarning
+
+from ..formulas.combinations import find_combination
+from ..formulas.kernels import find_kernel
+from ..problem.constraint import check_alpha, check_sigma
+
+__all__ = ["Options", "check_positive"]
+
+ARGUMENTS = (
+    "fun", "x0", "args", "method", "jac", "hess", "hessp", "bounds", "constraints", "tol", "callback",
+    "options",
+)  # fmt: skip
+# Options of SciPy's own methods: to come across one is no mistake, only in vain.
+SCIPY_OPTIONS = {
+    "accuracy", "adaptive", "barrier_tol", "c1", "c2", "catol", "direc", "eps", "eta", "f_target",
+    "factorization_method", "fatol", "feasibility_tol", "final_tr_radius", "finite_diff_rel_step", "ftol",
+    "gtol", "hess_inv0", "inexact", "initial_barrier_parameter", "initial_barrier_tolerance",
+    "initial_constr_penalty", "initial_simplex", "initial_tr_radius", "initial_trust_radius", "iprint",
+    "maxCGit", "max_trust_radius", "maxcor", "maxfun", "maxls", "mesg_num", "minfev", "norm", "offset",
+    "rescale", "return_all", "rhobeg", "scale", "sparse_jacobian", "stepmx", "subproblem",
+    "subproblem_maxiter", "verbose", "workers", "xatol", "xrtol", "xtol",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of `minimize`.
+
+    Attributes
+    ----------
+    maxiter : iterations (of all inner solves together for "multiplier")
+    maxfev : points at which the functions may be evaluated
+    max_time : seconds
+    constraint_tol : allowed violation, relative to max(1, |target|); `tol` is for stationarity
+    disp : write the message to standard output at the end
+    kernel, combination, sigma, alpha : the penalty of the methods "penalty" and "multiplier"
+    """
+
+    maxiter: int = 300
+    maxfev: float = np.inf
+    max_time: float = np.inf
+    constraint_tol: float | None = None
+    disp: bool = False
+    kernel: Any = None
+    combination: Any = "sum"
+    sigma: Any = None
+    alpha: Any = None
+
+    @classmethod
+    def read(cls, given: dict[str, Any], keywords: dict[str, Any]) -> Options:
+        """The options given in the dict and as keywords, checked.
+
+        Unknown ones get a warning, as from SciPy; a keyword that is not known there either is taken for a
+        misspelt argument.
+        """
+        known = {field.name for field in fields(cls)}
+        for name in keywords:
+            if name not in known and name not in SCIPY_OPTIONS:
+                raise TypeError(_not_an_argument(name, [*ARGUMENTS, *sorted(known)]))
+        given = {**given, **keywords}
+        unknown = sorted(set(given) - known)
+        if unknown:
+            warnings.warn(
+                f"`minimize` does not know the option(s) {', '.join(map(repr, unknown))}, which are ignored; "
+                f"it knows {', '.join(map(repr, sorted(known)))} and the argument `tol`.",
+                OptimizeWarning,
+                stacklevel=3,
+            )
+        options = cls(**{name: given[name] for name in given if name in known})
+        for name in ("maxiter", "maxfev", "max_time"):
+            check_positive(f"options={{{name!r}: ...}}", getattr(options, name))
+        if options.constraint_tol is not None:
+            check_positive("options={'constraint_tol': ...}", options.constraint_tol, finite=True)
+        if options.kernel is not None:
+            find_kernel("minimize", options.kernel)
+        find_combination("minimize", options.combination)
+        if options.sigma is not None:
+            check_sigma("minimize", options.sigma)
+        if options.alpha is not None:
+            check_alpha("minimize", options.alpha)
+        return options
+
+
+def check_positive(what: str, value: Any, finite: bool = False) -> None:
+    """Raise ValueError unless `value` is a positive number."""
+    number = isinstance(value, (int, float, np.number))
+    if not number or not value > 0 or (finite and value == np.inf):
+        kind = "positive and finite" if finite else "positive"
+        raise ValueError(f"`minimize({what})` must be {kind}; got {value!r}.")
+
+
+def _not_an_argument(name: str, known: list[str]) -> str:
+    """What to say of a keyword that does not exist."""
+    nearest = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {nearest[0]!r}?" if nearest else f"it takes {', '.join(known)}."
+    return f"`minimize` has no argument {name!r}: {hint}"

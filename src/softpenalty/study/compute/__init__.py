@@ -1,0 +1,1 @@
+"""From the design to trials on file: engines, methods, chunks, and where they are computed."""

@@ -1,0 +1,1 @@
+"""What is studied, as data: problems, configurations, experiments, and what the paper reports of them."""

@@ -1,0 +1,182 @@
+"""What a solve does when things go wrong: another merit, more weight, a fresh matrix, a second attempt."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from softpenalty import Constraint, minimize
+from softpenalty.solve import sqp
+from softpenalty.solve.merit import BalancedMerit, ExactMerit
+from softpenalty.solve.stopping import Status, Tolerances
+from softpenalty.solve.subproblem import Subproblem
+
+
+def on_a_circle() -> Any:
+    """Where the first step from (−1, 0) leaves a circle that it follows: only the exact merit sees a fall."""
+    circle = Constraint(lambda x: x[0] ** 2 + x[1] ** 2, "=", 1.0, jac=lambda x: [2.0 * x[0], 2.0 * x[1]])
+    return minimize(
+        lambda x: x[0] + 2.0 * x[1], [-1.0, 0.0], jac=lambda x: np.array([1.0, 2.0]), constraints=circle
+    )
+
+
+def in_a_cusp() -> Any:
+    """x³ ≤ y and y² ≤ x, which meet at (1, 1), from far outside."""
+    cusp = Constraint(
+        lambda x: np.array([x[0] ** 3 - x[1], x[1] ** 2 - x[0]]),
+        "<",
+        np.zeros(2),
+        jac=lambda x: np.array([[3.0 * x[0] ** 2, -1.0], [-1.0, 2.0 * x[1]]]),
+    )
+    return minimize(
+        lambda x: (x[0] - 2.0) ** 2 + (x[1] - 1.0) ** 4,
+        [10.0, 0.1],
+        jac=lambda x: np.array([2.0 * (x[0] - 2.0), 4.0 * (x[1] - 1.0) ** 3]),
+        constraints=cusp,
+    )
+
+
+def watch(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, saw: list[Any]) -> None:
+    """Keep (arguments, result) of every call."""
+    original = getattr(owner, name)
+
+    def watched(*arguments: Any) -> Any:
+        result = original(*arguments)
+        saw.append((arguments, result))
+        return result
+
+    monkeypatch.setattr(owner, name, watched)
+
+
+def test_the_merit_is_balanced_where_that_promises_enough_and_else_exact(monkeypatch):
+    saw: list[Any] = []
+    watch(monkeypatch, sqp._Attempt, "choose_merit", saw)
+    result = on_a_circle()
+    assert result.success
+    np.testing.assert_allclose(result.x, -np.array([1.0, 2.0]) / np.sqrt(5.0), atol=1e-6)
+    for (_, local, step, plan), (merit, fall) in saw:
+        balanced = BalancedMerit(step.y, plan.weights, np.array([True]))
+        promised = balanced.penalty(local.b) - balanced.penalty(local.b + plan.change) - plan.slope
+        if promised >= sqp.BALANCED_SHARE * plan.curved:
+            assert isinstance(merit, BalancedMerit)
+            assert fall == promised
+        else:
+            assert isinstance(merit, ExactMerit)
+            assert fall == plan.predicted
+    assert {type(merit) for _, (merit, _) in saw} == {BalancedMerit, ExactMerit}
+
+
+def test_weights_are_raised_until_the_step_promises_a_fall(monkeypatch):
+    saw: list[Any] = []
+    watch(monkeypatch, sqp._Attempt, "weigh", saw)
+    result = in_a_cusp()
+    assert result.success
+    np.testing.assert_allclose(result.x, 1.0, atol=1e-5)
+    raised = 0
+    for (attempt, local, step), plan in saw:
+        assert (plan.weights >= attempt.strategy.weight * np.abs(step.y)).all()
+        fall = local.v - np.maximum(local.b + plan.change, 0.0)
+        assert plan.predicted == pytest.approx(float(plan.weights @ fall) - plan.slope, rel=1e-9, abs=1e-12)
+        if fall.sum() > 0.0:
+            # rounding of the sums is what separates the two sides at worst
+            assert plan.predicted >= sqp.EXACT_SHARE * plan.curved * (1.0 - 1e-9)
+        raised += plan.predicted == pytest.approx(sqp.EXACT_GOAL * plan.curved, rel=1e-9) and fall.sum() > 0.0
+    assert raised
+
+
+def breaking(monkeypatch: pytest.MonkeyPatch, broken: Any) -> list[int]:
+    """Let the subproblem break down in the calls for which `broken(call)`; returns the calls made."""
+    original, calls = Subproblem.solve, []
+
+    def solve(self: Subproblem, *arguments: Any) -> Any:
+        calls.append(len(calls))
+        return None if broken(calls[-1]) else original(self, *arguments)
+
+    monkeypatch.setattr(Subproblem, "solve", solve)
+    return calls
+
+
+@pytest.mark.parametrize("broken", [(0,), (2,), (1, 2, 3), (0, 2, 4)])
+def test_a_subproblem_that_breaks_down_is_begun_again_with_a_fresh_matrix(monkeypatch, broken):
+    usual = in_a_cusp()
+    breaking(monkeypatch, lambda call: call in broken)
+    result = in_a_cusp()
+    assert result.success
+    np.testing.assert_allclose(result.x, usual.x, atol=1e-6)
+
+
+def test_a_subproblem_that_always_breaks_down_is_given_up_soon(monkeypatch):
+    calls = breaking(monkeypatch, lambda call: True)
+    result = in_a_cusp()
+    assert not result.success
+    assert result.status == Status.NO_PROGRESS.number
+    np.testing.assert_array_equal(result.x, [10.0, 0.1])
+    assert len(calls) <= 2 * (sqp.MAX_RESTARTS + 1)  # two attempts
+
+
+class Scripted:
+    """Attempts whose outcomes are known beforehand."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *outcomes: tuple[Status, float, float]) -> None:
+        self.outcomes = list(outcomes)
+        self.begun: list[tuple[Any, int]] = []
+        monkeypatch.setattr(sqp, "_Attempt", self)
+
+    def __call__(self, model, strategy, curvature, tolerances, limits, monitor, iteration):
+        self.begun.append((strategy, iteration))
+        status, f, violation = self.outcomes[len(self.begun) - 1]
+        measure = SimpleNamespace(violation=violation)
+        iterate = SimpleNamespace(point=SimpleNamespace(f=f), measure=measure, iteration=iteration + 10)
+        outcome = SimpleNamespace(status=status, iterate=iterate, iterations=iteration + 10)
+        return SimpleNamespace(run=lambda: outcome)
+
+    def solve(self) -> Any:
+        model: Any = SimpleNamespace(n=1, m=0)
+        nothing: Any = None
+        return sqp.solve_sqp(model, Tolerances(), nothing, nothing)
+
+
+FAILED, DONE, STOPPED = Status.NO_PROGRESS, Status.CONVERGED, Status.CALLBACK
+
+
+@pytest.mark.parametrize(
+    "status", [s for s in Status if s not in (Status.NO_PROGRESS, Status.INFEASIBLE)], ids=lambda s: s.name
+)
+def test_one_attempt_is_enough_unless_it_failed(monkeypatch, status):
+    script = Scripted(monkeypatch, (status, 1.0, 0.0))
+    assert script.solve().status is status
+    assert [strategy for strategy, _ in script.begun] == [sqp.FIRST]
+
+
+@pytest.mark.parametrize("status", [Status.NO_PROGRESS, Status.INFEASIBLE], ids=lambda s: s.name)
+def test_a_failure_is_tried_again_more_carefully(monkeypatch, status):
+    script = Scripted(monkeypatch, (status, 1.0, 0.0), (DONE, 2.0, 0.0))
+    outcome = script.solve()
+    assert [strategy for strategy, _ in script.begun] == [sqp.FIRST, sqp.SECOND]
+    assert script.begun[1][1] > 10  # counting goes on
+    assert outcome.status is DONE
+    assert outcome.iterate.point.f == 2.0  # a success, even above the first attempt's point
+    assert sqp.SECOND.stiffness > sqp.FIRST.stiffness
+    assert sqp.SECOND.weight > sqp.FIRST.weight
+
+
+@pytest.mark.parametrize(
+    "first, second, kept",
+    [
+        ((1.0, 0.0), (0.5, 0.0), 1),  # both feasible: the lower objective
+        ((1.0, 0.0), (2.0, 0.0), 0),
+        ((1.0, 1e-3), (2.0, 0.0), 1),  # the feasible one
+        ((1.0, 0.0), (0.5, 1e-3), 0),
+        ((1.0, 1e-3), (2.0, 1e-4), 1),  # the less violated one
+        ((1.0, 1e-9), (0.5, 5e-9), 1),  # both within tolerance
+    ],
+)
+def test_of_two_failures_the_better_point_is_kept(monkeypatch, first, second, kept):
+    script = Scripted(monkeypatch, (FAILED, *first), (FAILED, *second))
+    outcome = script.solve()
+    assert outcome.iterate.point.f == (first, second)[kept][0]
+    assert outcome.status is FAILED
+    assert outcome.iterations > 20  # those of both

@@ -1,0 +1,182 @@
+"""The report: complete, honest about what is missing, and readable in a real browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from softpenalty.study import StudyError
+from softpenalty.study.show.report import write_report
+from study.synthetic import write_records
+
+CHROMIUM = shutil.which("chromium")
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_report(write_records(tmp_path_factory.mktemp("report")))
+
+
+@pytest.fixture(scope="module")
+def partial(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("partial")
+    write_records(folder, 20, skip=lambda experiment, n, name: experiment != "planes" or n > 8)
+    return write_report(folder)
+
+
+class Reader(HTMLParser):
+    """Collects what a check of structure needs."""
+
+    void = frozenset({"meta", "link", "br", "img", "hr", "input"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.identifiers: list[str] = []
+        self.headings: list[int] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.identifiers += [value for name, value in attrs if name == "id" and value]
+        if re.fullmatch(r"h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+        if tag not in self.void:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.identifiers += [value for name, value in attrs if name == "id" and value]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag, f"</{tag}> at {self.getpos()}"
+
+
+def test_every_file_is_written(report: Path) -> None:
+    names = {
+        path.relative_to(report.parent).as_posix() for path in report.parent.rglob("*") if path.is_file()
+    }
+    figures = {f"figures/fig{i}.{ending}" for i in range(1, 8) for ending in ("svg", "png")}
+    assert {"report.html", "table.md", "table.tex", "table.html"} | figures <= names
+    assert not [name for name in names if name.endswith(".tmp")]
+    assert report.stat().st_size < 5_000_000
+
+
+def test_the_page_is_well_formed_and_needs_no_network(report: Path) -> None:
+    text = report.read_text("utf-8")
+    reader = Reader()
+    reader.feed(text)
+    assert not reader.open
+    assert len(set(reader.identifiers)) == len(reader.identifiers)
+    assert reader.headings[0] == 1
+    assert reader.headings.count(1) == 1
+    assert all(
+        after - before <= 1 for before, after in zip(reader.headings, reader.headings[1:], strict=False)
+    )
+    links = re.findall(r"""(?:src|href|action)=["']([^"'#][^"']*)""", text)
+    assert not [link for link in links if not link.startswith("data:")]
+    assert "@import" not in text
+
+
+def test_a_complete_study_is_said_to_reproduce_the_paper(report: Path) -> None:
+    text = report.read_text("utf-8")
+    assert 'class="verdict good"' in text
+    assert "128 of 128" in text
+    assert text.count('class="chip-verdict') == 16
+
+
+def test_a_partial_study_says_what_is_missing(partial: Path) -> None:
+    text = partial.read_text("utf-8")
+    assert 'class="verdict part"' in text
+    assert "Not enough trials to judge" in text
+    assert "not measured" in text
+    assert "Not on record: Balance, norm, Balance, sum" in text
+    assert "Not on record: softpenalty.minimize, SLSQP (SciPy)" in text
+    assert text.count("No records of this experiment") >= 4
+    assert text.count('<figure class="plot"') == 7
+
+
+def test_no_records_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="No records"):
+        write_report(tmp_path)
+
+
+# --------------------------------------------------------------------------------------- a real browser
+
+
+def browse(page: Path, profile: Path, *options: str) -> tuple[str, list[str]]:
+    """Open a page in headless chromium; returns the document and the lines of its console."""
+    assert CHROMIUM is not None
+    fixed = (
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-background-networking",
+        "--no-first-run",
+    )
+    done = subprocess.run(
+        [CHROMIUM, *fixed, f"--user-data-dir={profile}", "--enable-logging=stderr", "--v=0", *options,
+         "--dump-dom", page.as_uri()],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+@needs_chromium
+def test_the_console_is_really_read(tmp_path: Path) -> None:
+    page = tmp_path / "broken.html"
+    page.write_text("<script>undefinedFunction()</script>", encoding="utf-8")
+    assert "undefinedFunction" in browse(page, tmp_path / "profile")[1][0]
+
+
+@needs_chromium
+@pytest.mark.parametrize("which", ["report", "partial"])
+def test_a_browser_shows_table_and_figures_without_errors(
+    which: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    document, console = browse(request.getfixturevalue(which), tmp_path / "profile")
+    assert console == []
+    assert document.count('<table class="large">') == 1
+    assert len(re.findall(r'<figure class="plot" id="fig[1-7]">', document)) == 7
+    assert re.search(r'<html[^>]* data-theme="(light|dark)"', document), "the script ran"
+
+
+PROBE = """<script>
+window.addEventListener("load", function () {
+  var frame = document.querySelector("iframe"), page = frame.contentDocument, seen = {};
+  seen.overflow = page.documentElement.scrollWidth - frame.clientWidth;
+  seen.table = page.querySelector("table.large").getBoundingClientRect().height;
+  seen.figures = Array.from(page.querySelectorAll("figure.plot svg")).map(function (svg) {
+    return svg.getBoundingClientRect().height; });
+  var box = page.querySelector("#fig5 .tip");
+  var where = {bubbles: true, clientX: 9, clientY: 9};
+  box.dispatchEvent(new frame.contentWindow.PointerEvent("pointermove", where));
+  seen.tip = page.getElementById("tip").textContent;
+  frame.contentWindow.switchTheme();
+  seen.themes = [page.documentElement.dataset.theme];
+  seen.dark = frame.contentWindow.getComputedStyle(page.body).backgroundColor;
+  document.body.dataset.seen = JSON.stringify(seen);
+});
+</script>"""
+
+
+@needs_chromium
+def test_a_phone_can_read_it(report: Path, tmp_path: Path) -> None:
+    page = report.with_name("phone.html")
+    frame = f'<iframe src="{report.name}" style="width: 390px; height: 800px; border: 0"></iframe>'
+    page.write_text(f"<!doctype html><body>{frame}{PROBE}</body>", encoding="utf-8")
+    document, console = browse(page, tmp_path / "profile", "--allow-file-access-from-files")
+    assert console == []
+    found = re.search(r"data-seen='([^']*)'|data-seen=\"([^\"]*)\"", document)
+    assert found is not None
+    seen = json.loads((found[1] or found[2]).replace("&quot;", '"').replace("&amp;", "&"))
+    assert seen["overflow"] <= 0, "wide parts scroll inside their box"
+    assert seen["table"] > 300
+    assert len(seen["figures"]) == 7
+    assert min(seen["figures"]) > 100
+    assert "median" in seen["tip"]
+    assert seen["themes"] == ["dark"]
