@@ -67,7 +67,7 @@ def penalty_and_multipliers(
         some = every = equality
     else:
         equal = np.asarray(equality)
-        equalities = np.count_nonzero(equal)
+        equalities = int(np.count_nonzero(equal))
         some, every = equalities > 0, equalities == equal.size
 
     def formula(xp: Any, residuals: Array, alpha: Array) -> tuple[Array, ...]:

@@ -89,7 +89,7 @@ def _evaluate(
     return result
 
 
-class AdaptivePenalty(nn.Module):
+class AdaptivePenalty(nn.Module):  # type: ignore[misc]
     """A penalty on n constraints whose weights become the multipliers while the model trains.
 
     It holds buffers only: nothing for an optimizer, everything for a checkpoint. See the module
