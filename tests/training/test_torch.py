@@ -382,7 +382,7 @@ def test_automatic_alpha_without_noise_is_the_tolerance():
 def test_it_warns_once_of_a_bias():
     con = sp.AdaptivePenalty(1, alpha=1e-3, rule="log", decay=0.0)
     with pytest.warns(UserWarning, match="noise in the errors") as caught:
-        for index in range(400):
+        for index in range(1100):
             step(con, [(-1.0) ** index])
     assert sum("noise" in str(w.message) for w in caught) == 1
 
@@ -392,7 +392,7 @@ def test_it_warns_once_where_a_limit_holds_it_back(limit):
     settings = {"sigma_max": 0.2} if limit == "sigma_max" else {"sigma": 1e-3, "eta": 1e-9}
     con = sp.AdaptivePenalty(1, **settings)
     with pytest.warns(UserWarning, match=limit) as caught:
-        for _ in range(400):
+        for _ in range(1100):
             step(con, [1.0])
     assert len(caught) == 1
 

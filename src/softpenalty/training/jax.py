@@ -30,7 +30,7 @@ __all__ = [
 
 Array = Any  # a JAX array, traced or not
 
-jax.tree_util.register_static(Rule)
+jax.tree_util.register_pytree_node(Rule, lambda rule: ((), rule), lambda rule, _: rule)  # no leaves
 
 
 class State(NamedTuple):

@@ -31,7 +31,7 @@ __all__ = ["AdaptivePenalty", "multiplier", "penalty"]
 for kind in (torch.zeros(()), nn.Parameter(torch.zeros(()))):
     namespace(kind)  # found now, because `torch.compile` cannot look for it
 
-CHECK = 100  # updates between two looks at the gauges, which make a GPU wait
+CHECK = 500  # updates between two looks at the gauges: they make a GPU wait, and forget the start by then
 
 
 def penalty(
