@@ -45,9 +45,9 @@ def lines(
     yield "## One setting, five scales of the objective"
     yield ""
     yield "Breast cancer data, logistic regression, full batches, Adam. Steps until objective and violation"
-    yield f"are within 1 % and stay there for {stay} steps; “–”: not within {steps}. The setting of each method"
-    yield f"that worked at most scales, of {trials} on a logarithmic grid; median of 5 seeds. Grid: how many of"
-    yield "all trials worked."
+    yield f"are within 1 % and stay there for {stay} steps; “–”: not within {steps}. The setting of each"
+    yield f"method that worked at most scales, of {trials} on a logarithmic grid; median of 5 seeds. Grid:"
+    yield "how many of all trials worked."
     yield ""
     yield "| method | setting | " + " | ".join(f"×{scale:g}" for scale in scales) + " | grid |"
     yield "|---|---|" + "---|" * (len(scales) + 1)

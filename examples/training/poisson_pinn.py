@@ -85,7 +85,9 @@ def main(picture, steps=1500):
     scale = matplotlib.colors.SymLogNorm(linthresh=1e-3, vmin=-top, vmax=top)
     for axes, (kind, (edge, difference)) in zip(panels, found.items(), strict=True):
         print(f"{kind:<16} largest error: boundary {edge:.1e}, anywhere {difference.abs().max():.1e}")
-        image = axes.imshow(difference.T, extent=(0, 1, 0, 1), origin="lower", norm=scale, cmap="RdBu")
+        image = axes.imshow(
+            difference.T.numpy(), extent=(0, 1, 0, 1), origin="lower", norm=scale, cmap="RdBu"
+        )
         axes.set(title=f"{kind}\nboundary error ≤ {edge:.4f}", xlabel="x", xticks=(0, 1), yticks=(0, 1))
     panels[0].set_ylabel("y")
     figure.colorbar(image, ax=panels, label="u − solution")

@@ -138,6 +138,8 @@ def test_bad_settings_are_named():
         sp.init(1, decay=1.0)
     with pytest.raises(ValueError, match=r"`penalty\(operator=...\)`"):
         sp.penalty(jnp.zeros(1), operator="!")
+    with pytest.raises(ValueError, match=r"`observe\(errors\)` must have shape \(2,\); got \(3,\)"):
+        sp.observe(sp.init(2), jnp.zeros(3))
 
 
 def test_one_error_may_be_a_scalar():

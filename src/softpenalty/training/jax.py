@@ -132,6 +132,8 @@ def observe(state: State, errors: Array, mask: Array | None = None) -> State:
     `mask` (n,) says which constraints the batch says something about; no derivative goes through the state.
     """
     errors = jax.lax.stop_gradient(jnp.atleast_1d(errors))
+    if errors.shape != state.errors.shape:
+        raise ValueError(f"`observe(errors)` must have shape {state.errors.shape}; got {errors.shape}.")
     if mask is not None:
         errors = jnp.where(mask, errors, jnp.nan)
     mean, _ = state.rule.average(jnp, state.memory, errors)
