@@ -28,11 +28,12 @@ import numpy as np
 import torch
 
 from benchmarks import training_page
+from benchmarks.records import append, read
 from benchmarks.training_problems import Classifier, Regression
 from softpenalty.training.torch import AdaptivePenalty
 
 HERE = Path(__file__).parent
-RECORDS = HERE / "training.jsonl"
+RECORDS = HERE / "records" / "training.jsonl"
 PAGE = HERE / "TRAINING.md"
 SCALES = (0.01, 0.1, 1.0, 10.0, 100.0)
 SEEDS = range(5)
@@ -214,16 +215,14 @@ class Records:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        self.known = {record["key"]: record["value"] for record in map(json.loads, lines)}
+        self.known = {record["key"]: record["value"] for record in read(path, repair=True)}
 
     def get(self, key: str, compute: Callable[[], Any]) -> Any:
         if key not in self.known:
             started = time.perf_counter()
             value = compute()
             self.known[key] = value
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"key": key, "value": value}) + "\n")
+            append(self.path, {"key": key, "value": value})
             print(f"{time.perf_counter() - started:6.1f} s  {key}: {value}", flush=True)
         return self.known[key]
 

@@ -35,8 +35,8 @@ def lines(
     yield "# Constrained training beside Cooper and mdmm"
     yield ""
     yield f"{date.today().isoformat()}; {versions}; {system}."
-    yield "Made by `python -m benchmarks.training`; every run is in training.jsonl. Each method had the same"
-    yield "number of settings to try, the same optimizer, steps and starts."
+    yield "Made by `python -m benchmarks.training`. Each method had the same number of settings to try, the same"
+    yield "optimizer, steps and starts."
     yield ""
     yield "## What peers do better"
     yield ""
@@ -143,12 +143,12 @@ def _settings(settings: dict[str, Any]) -> str:
 
 
 def _table(table: Tables) -> Iterator[str]:
-    yield "| method | setting (best of the trials) | median of 5 seeds | range |"
-    yield "|---|---|---|---|"
+    yield "| method | setting (best of the trials) | median of 5 seeds | mean | range |"
+    yield "|---|---|---|---|---|"
     for name, entry in table.items():
         values = [row[0] for row in entry["seeds"]]
         yield (
             f"| {name} | {_settings(entry['settings'])} | {statistics.median(values):.2g} "
-            f"| {min(values):.2g} to {max(values):.2g} |"
+            f"| {statistics.fmean(values):.2g} | {min(values):.2g} to {max(values):.2g} |"
         )
     yield ""
