@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache
 
-.PHONY: help test test-fast test-floor lint types format study bench bench-all bench-kernels peers backends pictures clean
+.PHONY: help test test-fast test-floor lint types format study bench bench-all bench-kernels bench-training peers backends pictures clean
 
 help:           ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 18
@@ -59,9 +59,13 @@ bench-all: $(VENV)/peers  ## all solvers, scaled variants, growing problems, and
 	$(BIN)/python -m benchmarks.run --set scaling --solvers softpenalty,slsqp
 	$(BIN)/python -m benchmarks.run --set all --repeat 1 --outside --report
 
-# The version is fixed because its plain CPU build is the one that installs without gigabytes of CUDA.
-backends: $(VENV)/installed  ## add PyTorch and JAX, so that no test is skipped
-	$(BIN)/python -m pip install --quiet 'torch==2.13.0' 'jax>=0.4.31'
+# The version is fixed because its plain CPU build is the one that installs without gigabytes of CUDA; in one
+# command, so that nothing that needs PyTorch brings another one.
+backends: $(VENV)/installed  ## add PyTorch, JAX and what trains with them, so that no test is skipped
+	$(BIN)/python -m pip install --quiet 'torch==2.13.0' --editable '.[training]'
+
+bench-training: backends  ## constrained training beside Cooper and mdmm: benchmarks/TRAINING.md
+	$(BIN)/python -m benchmarks.training
 
 pictures: $(VENV)/installed  ## draw the pictures of README and docs again
 	$(BIN)/python docs/pictures.py

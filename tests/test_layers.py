@@ -12,7 +12,16 @@ import softpenalty
 
 PACKAGE = Path(__file__).parents[1] / "src" / "softpenalty"
 NAME = "softpenalty"
-LEVELS = {"extras": 0, "formulas": 1, "problem": 2, "solve": 3, "training": 3, "study": 4, "cli": 5}
+LEVELS = {
+    "types": 0,
+    "extras": 0,
+    "formulas": 1,
+    "problem": 2,
+    "solve": 3,
+    "training": 3,
+    "study": 4,
+    "cli": 5,
+}
 ROOMS = {  # of the study: what each may import from it beside itself
     "files.py": set(),
     "records.py": {"files"},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import cma
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from scipy.optimize import (
     minimize,
 )
 
-from softpenalty import COMBINATIONS, KERNELS, Constraint, penalize, predicted_error
+from softpenalty import COMBINATIONS, KERNELS, Constraint, penalize, predicted_error, shared
 
 X = np.array([0.7, -1.3, 0.4])
 
@@ -261,3 +263,58 @@ def test_report_names_every_row():
 def test_approx_fprime_agrees():
     p = circle_penalty()
     np.testing.assert_allclose(p.gradient([1.0, 0.5]), approx_fprime([1.0, 0.5], p, 1e-8), atol=1e-6)
+
+
+def total(x):
+    return x[0] + x[1]
+
+
+def product(x, factor):
+    return factor * x[0] * x[1]
+
+
+def test_penalties_can_be_sent_to_another_process():
+    constraints = [
+        LinearConstraint([[1.0, 2.0]], 0.0, 9.0),
+        {"type": "ineq", "fun": product, "args": (2.0,)},
+        Constraint(shared(total)[()], "<", 3.0),
+    ]
+    p = penalize(total, constraints[:2], sigma=2.0, alpha=0.1)
+    x = np.array([1.0, 2.0])
+    for used in (False, True):
+        other = pickle.loads(pickle.dumps(p))
+        assert other(x) == p(x)
+        np.testing.assert_array_equal(other.gradient(x), p.gradient(x))
+        assert used or len(p.rows) == 3
+    pickle.dumps(constraints)
+
+
+def test_sigma_and_alpha_mean_the_same_from_first_to_last():
+    p = penalize(total, LinearConstraint([[1.0, 2.0]], 0.0, 9.0), sigma=2.0, alpha=0.1)
+    for name in ("sigma", "alpha", "rows"):
+        with pytest.raises(ValueError, match="known after the first evaluation"):
+            getattr(p, name)
+    p([1.0, 2.0])
+    np.testing.assert_array_equal(p.sigma, [2.0, 2.0])
+    harder = p.replace(sigma=[3.0, 4.0], alpha=0.5)
+    np.testing.assert_array_equal(harder.sigma, [3.0, 4.0])
+    np.testing.assert_array_equal(harder.alpha, [0.5, 0.5])
+    np.testing.assert_array_equal(p.alpha, [0.1, 0.1])
+
+
+def test_all_points_of_a_stencil_go_through_one_map():
+    p = penalize(total, LinearConstraint([[1.0, 2.0]], 0.0, 9.0), sigma=2.0, alpha=0.1)
+    batches = []
+
+    def remember(function, points):
+        points = list(points)
+        batches.append(len(points))
+        return map(function, points)
+
+    p.evaluation.map = remember
+    x = np.array([1.0, 2.0])
+    np.testing.assert_allclose(
+        p.gradient(x),
+        penalize(total, LinearConstraint([[1.0, 2.0]], 0.0, 9.0), sigma=2.0, alpha=0.1).gradient(x),
+    )
+    assert batches == [2]

@@ -20,7 +20,7 @@ from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint
 from scipy.special import expit
 
 from softpenalty import Constraint
-from softpenalty.solve.stopping import Status
+from softpenalty.solve.status import Status
 
 SEED = 20240
 KINDS = ("plain", "rows", "objective", "variables ×3", "variables ×8")

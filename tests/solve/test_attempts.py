@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from softpenalty import Constraint, minimize
-from softpenalty.solve import sqp
-from softpenalty.solve.merit import BalancedMerit, ExactMerit
-from softpenalty.solve.stopping import Status, Tolerances
-from softpenalty.solve.subproblem import Subproblem
+from softpenalty.solve.sqp import loop as sqp
+from softpenalty.solve.sqp.merit import BalancedMerit, ExactMerit
+from softpenalty.solve.sqp.subproblem.steering import Subproblem
+from softpenalty.solve.status import Status
+from softpenalty.solve.tolerances import Tolerances
 
 
 def on_a_circle() -> Any:
@@ -125,7 +126,7 @@ class Scripted:
         self.begun: list[tuple[Any, int]] = []
         monkeypatch.setattr(sqp, "_Attempt", self)
 
-    def __call__(self, model, strategy, curvature, tolerances, limits, monitor, iteration):
+    def __call__(self, model, strategy, curvature, tolerances, watch, iteration):
         self.begun.append((strategy, iteration))
         status, f, violation = self.outcomes[len(self.begun) - 1]
         measure = SimpleNamespace(violation=violation)
@@ -136,7 +137,7 @@ class Scripted:
     def solve(self) -> Any:
         model: Any = SimpleNamespace(n=1, m=0)
         nothing: Any = None
-        return sqp.solve_sqp(model, Tolerances(), nothing, nothing)
+        return sqp.run_attempts(model, Tolerances(), nothing)
 
 
 FAILED, DONE, STOPPED = Status.NO_PROGRESS, Status.CONVERGED, Status.CALLBACK

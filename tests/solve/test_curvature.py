@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softpenalty.solve.curvature import SecantCurvature, damped_bfgs, definite, is_definite
-from softpenalty.solve.point import Point
+from softpenalty.solve.sqp.curvature.convexify import definite, is_definite
+from softpenalty.solve.sqp.curvature.secant import SecantCurvature, damped_bfgs
+from softpenalty.solve.sqp.model import Point
 
 
 def point(x, g, A):

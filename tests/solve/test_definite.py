@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softpenalty.solve.curvature import is_definite
+from softpenalty.solve.sqp.curvature.convexify import is_definite
 
 
 def test_definite_means_every_eigenvalue_above_the_smallest_allowed():

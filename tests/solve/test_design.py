@@ -15,7 +15,7 @@ import pytest
 
 from design_problems import DESIGNS, FEASIBLE, STATIONARY, Design
 from softpenalty import minimize
-from softpenalty.solve.stopping import Status
+from softpenalty.solve.status import Status
 
 SAMPLE, STARTS = 10, 100
 REQUIRED = 0.98  # share solved

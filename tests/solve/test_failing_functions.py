@@ -11,7 +11,7 @@ from scipy.optimize import LinearConstraint, NonlinearConstraint, rosen, rosen_d
 from scipy.sparse.linalg import aslinearoperator
 
 from softpenalty import Constraint, minimize, penalize
-from softpenalty.solve.stopping import Status
+from softpenalty.solve.status import Status
 
 START = [-1.2, 1.0]
 ROSEN = {"fun": rosen, "x0": START, "jac": rosen_der}

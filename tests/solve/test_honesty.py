@@ -11,11 +11,13 @@ from scipy.optimize import Bounds
 from softpenalty import Constraint
 from softpenalty.problem.canonical import stack_rows
 from softpenalty.problem.evaluation import Evaluation
-from softpenalty.solve.active_set import CORNER, QP, QPSolution, correct
 from softpenalty.solve.minimize import minimize
-from softpenalty.solve.point import Model
-from softpenalty.solve.scaling import BAND, variable_units
-from softpenalty.solve.stopping import Measure, Status, Tolerances
+from softpenalty.solve.sqp.model import Model
+from softpenalty.solve.sqp.scaling import BAND, variable_units
+from softpenalty.solve.sqp.subproblem.correction import correct
+from softpenalty.solve.sqp.subproblem.qp import CORNER, QP, QPSolution
+from softpenalty.solve.status import Status
+from softpenalty.solve.tolerances import Measure, Tolerances
 
 
 class TestDifferencesThatFail:

@@ -7,7 +7,7 @@ import pytest
 
 from softpenalty import Constraint
 from softpenalty.solve.minimize import minimize
-from softpenalty.solve.stopping import Status
+from softpenalty.solve.status import Status
 
 
 def distance(x):

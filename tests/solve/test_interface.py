@@ -14,7 +14,7 @@ import softpenalty
 from softpenalty import Constraint, minimize, penalize
 from softpenalty.solve.minimize import METHODS
 from softpenalty.solve.options import ARGUMENTS, Options
-from softpenalty.solve.stopping import Status
+from softpenalty.solve.status import Status
 
 START = [3.0, -1.0]
 

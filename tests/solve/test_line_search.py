@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from softpenalty.solve.line_search import ARMIJO, MAX_TRIALS, RETREAT, SHORTEST, SHRINK, Search, search
-from softpenalty.solve.merit import ExactMerit
+from softpenalty.solve.sqp.line_search import ARMIJO, MAX_TRIALS, RETREAT, SHORTEST, SHRINK, Search, search
+from softpenalty.solve.sqp.merit import ExactMerit
 
 NO_ROWS = np.zeros(0)
 

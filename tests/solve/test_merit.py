@@ -8,7 +8,7 @@ import pytest
 from softpenalty.formulas.combinations import COMBINATIONS
 from softpenalty.formulas.kernels import KERNELS
 from softpenalty.formulas.penalty import penalty_and_multipliers
-from softpenalty.solve.merit import ALPHA, BalancedMerit, ExactMerit
+from softpenalty.solve.sqp.merit import ALPHA, BalancedMerit, ExactMerit
 
 EQUALITY = np.array([False, True])
 

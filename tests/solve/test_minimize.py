@@ -10,9 +10,9 @@ from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint
 
 from known_problems import AWKWARD, CLASSICS, Known, maratos, quadratic, quadratic_gradient, rosenbrock
 from softpenalty import Constraint
-from softpenalty.solve import minimize as module
 from softpenalty.solve.minimize import minimize
-from softpenalty.solve.stopping import Status
+from softpenalty.solve.sqp import method as module
+from softpenalty.solve.status import Status
 
 
 def check(known: Known, result, tolerance: float = 1e-5) -> None:

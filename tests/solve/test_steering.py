@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softpenalty.solve.subproblem import STEERING_GROWTH, Subproblem
+from softpenalty.solve.sqp.subproblem.steering import STEERING_GROWTH, Subproblem
 
 BOX = np.full(2, -10.0), np.full(2, 10.0)
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 
-from softpenalty.solve.active_set import BELOW, CORNER, QP, solve_from_guess
-from softpenalty.solve.path import solve_path
-from softpenalty.solve.subproblem import Subproblem
+from softpenalty.solve.sqp.subproblem.active_set import solve_from_guess
+from softpenalty.solve.sqp.subproblem.path import solve_path
+from softpenalty.solve.sqp.subproblem.qp import BELOW, CORNER, QP
+from softpenalty.solve.sqp.subproblem.steering import Subproblem
 
 
 def random_qp(

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from softpenalty import Constraint, minimize
-from softpenalty.solve.stopping import Limits, Measure, Status, Tolerances
+from softpenalty.solve.status import Status
+from softpenalty.solve.tolerances import Measure, Tolerances
+from softpenalty.solve.watch import Watch
 
 
 def test_defaults_are_kept_where_nothing_is_asked():
@@ -81,7 +83,7 @@ def test_a_fall_or_a_step_may_be_left_but_not_both():
     ],
 )
 def test_limits(limits, status):
-    assert Limits(*limits, lambda: 10).reached(5) is status
+    assert Watch(*limits, lambda: 10).reached(5) is status
 
 
 def slow(**arguments):

@@ -19,6 +19,8 @@ Array = Any  #: a NumPy, PyTorch or JAX array, or a float
 Formula = Callable[..., Any]
 NUMPY = (np.ndarray, np.generic, float, int, list, tuple)  # what NumPy takes, alone or beside other arrays
 
+_FOUND: dict[type, Any] = {}  # by type of array; `torch.compile` can look it up, not find out
+
 BLOCK = 8192  # elements; the temporaries of a formula (64 KiB each) stay in the second-level cache
 
 # glibc hands freed memory at the top of the heap back to the kernel, and faults it in again for the next
@@ -32,9 +34,12 @@ def namespace(*arrays: Array) -> Any:
     others = [array for array in arrays if not isinstance(array, NUMPY)]
     if not others:
         return np
-    from array_api_compat import array_namespace
+    kind = type(others[0])
+    if kind not in _FOUND or any(type(array) is not kind for array in others):
+        from array_api_compat import array_namespace
 
-    return array_namespace(*others)
+        _FOUND[kind] = array_namespace(*others)
+    return _FOUND[kind]
 
 
 def check_positive(call: str, argument: str, number: Array) -> None:

@@ -63,16 +63,20 @@ def penalty_and_multipliers(
     combined = find_combination("penalty_and_multipliers", combination)
     xp = namespace(errors)
     sign, sigma, alpha = (_per_row(xp, parameter, errors) for parameter in (sign, sigma, alpha))
-    equal = np.asarray(equality)
-    equalities = np.count_nonzero(equal)
+    if isinstance(equality, bool):
+        some = every = equality
+    else:
+        equal = np.asarray(equality)
+        equalities = int(np.count_nonzero(equal))
+        some, every = equalities > 0, equalities == equal.size
 
     def formula(xp: Any, residuals: Array, alpha: Array) -> tuple[Array, ...]:
         """One side's values and slopes, then those of both sides, where they are needed."""
         values, slopes, _ = g.evaluate_formula(xp, residuals, alpha)
-        if not equalities:
+        if not some:
             return values, slopes
         both = values + g.value_formula(xp, -residuals, alpha), g.tilt_formula(xp, residuals, alpha)
-        return both if equalities == equal.size else (values, slopes, *both)
+        return both if every else (values, slopes, *both)
 
     values, slopes, *both = g.apply("penalty_and_multipliers", formula, sign * errors, alpha)
     if both:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .constraint import Floats
+from ..types import Array, Indices, Mask
 from .scipy_forms import Block
 
 __all__ = ["Rows", "stack_rows"]
@@ -23,38 +22,38 @@ __all__ = ["Rows", "stack_rows"]
 class Rows:
     """m comparisons of values (k,) with targets; error = value − target, residual = sign·error."""
 
-    source: NDArray[np.int64]  #: (m,) which value
-    target: Floats  #: (m,)
-    sign: Floats  #: (m,) +1 for < and =, −1 for >: the residual is to be ≤ 0 (= 0)
-    equality: NDArray[np.bool_]  #: (m,) bool
+    source: Indices  #: (m,) which value
+    target: Array  #: (m,)
+    sign: Array  #: (m,) +1 for < and =, −1 for >: the residual is to be ≤ 0 (= 0)
+    equality: Mask  #: (m,) bool
     labels: list[str]  #: (m,) name, index and comparison, for reports
     names: list[str]  #: (m,) name of the constraint the row comes from
-    sigma: Floats  #: (m,) NaN where the constraint has none of its own
-    alpha: Floats  #: (m,) likewise
+    sigma: Array  #: (m,) NaN where the constraint has none of its own
+    alpha: Array  #: (m,) likewise
 
     def __len__(self) -> int:
         return len(self.source)
 
-    def errors(self, values: Floats) -> Floats:
+    def errors(self, values: Array) -> Array:
         """Return value − target, signed, (m,) or (m, S) for values (k,) or (k, S)."""
         target = self.target if values.ndim == 1 else self.target[:, None]
         return values[self.source] - target
 
-    def residuals(self, errors: Floats) -> Floats:
+    def residuals(self, errors: Array) -> Array:
         """Return the errors with the sign that makes every inequality ≤ 0."""
         return errors * (self.sign if errors.ndim == 1 else self.sign[:, None])
 
-    def violations(self, errors: Floats) -> Floats:
+    def violations(self, errors: Array) -> Array:
         """Return how far each row is broken, ≥ 0."""
         return np.abs(self.signed_violations(errors))
 
-    def signed_violations(self, errors: Floats) -> Floats:
+    def signed_violations(self, errors: Array) -> Array:
         """Return the errors where the row is broken, 0 elsewhere."""
         broken = self.residuals(errors) > 0.0
         equality = self.equality if errors.ndim == 1 else self.equality[:, None]
         return np.where(broken | equality | np.isnan(errors), errors, 0.0)
 
-    def pull_back(self, multipliers: Floats, size: int) -> Floats:
+    def pull_back(self, multipliers: Array, size: int) -> Array:
         """Return, for each of `size` values, the sum of the multipliers of its rows."""
         total = np.zeros(size)
         np.add.at(total, self.source, multipliers)
@@ -65,7 +64,7 @@ def stack_rows(
     call: str,
     blocks: Sequence[Block],
     sizes: Sequence[int],
-    bounds: tuple[Floats, Floats] | None = None,
+    bounds: tuple[Array, Array] | None = None,
 ) -> Rows:
     """Return the rows of `blocks`, whose functions return `sizes` values, and of `bounds` where given."""
     parts: list[dict[str, Any]] = []
@@ -131,7 +130,7 @@ def _rows_of(call: str, block: Block, size: int, start: int) -> list[dict[str, A
     return rows
 
 
-def _fit(call: str, name: str, what: str, value: Any, size: int) -> Floats:
+def _fit(call: str, name: str, what: str, value: Any, size: int) -> Array:
     try:
         return np.broadcast_to(np.asarray(value, dtype=float), (size,))
     except ValueError:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..formulas.operators import find_operator
+from ..types import Array
 
-__all__ = ["DIFFERENCES", "Constraint", "Floats"]
+__all__ = ["DIFFERENCES", "Constraint"]
 
-Floats = NDArray[np.float64]
 DIFFERENCES = ("2-point", "3-point", "cs")  #: ways to difference a function that comes without derivative
 IMPOSSIBLE_TARGETS = {"<": (-np.inf,), "=": (-np.inf, np.inf), ">": (np.inf,)}
 
@@ -84,7 +84,7 @@ class Constraint:
         return f"Constraint({name!r} {self.operator} {self.target})"
 
 
-def numbers(call: str, argument: str, value: ArrayLike) -> Floats:
+def numbers(call: str, argument: str, value: ArrayLike) -> Array:
     """Return `value` as a float array of at most one axis without NaN, or raise an error that names it."""
     try:
         array = np.asarray(value)
@@ -102,7 +102,7 @@ def numbers(call: str, argument: str, value: ArrayLike) -> Floats:
     return array
 
 
-def check_sigma(call: str, sigma: ArrayLike, argument: str = "sigma") -> Floats:
+def check_sigma(call: str, sigma: ArrayLike, argument: str = "sigma") -> Array:
     """Return `sigma` as an array, or raise ValueError unless it is ≥ 0 and finite."""
     array = numbers(call, argument, sigma)
     if not ((array >= 0) & (array < np.inf)).all():
@@ -110,7 +110,7 @@ def check_sigma(call: str, sigma: ArrayLike, argument: str = "sigma") -> Floats:
     return array
 
 
-def check_alpha(call: str, alpha: ArrayLike) -> Floats:
+def check_alpha(call: str, alpha: ArrayLike) -> Array:
     """Return `alpha` as an array, or raise ValueError unless it is positive and finite."""
     array = numbers(call, "alpha", alpha)
     if not ((array > 0) & (array < np.inf)).all():

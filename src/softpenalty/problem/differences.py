@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .constraint import Floats
+from ..types import Array
 from .precision import EPS
 
 __all__ = ["Stencil", "relative_step", "stencils"]
@@ -24,8 +24,8 @@ class Stencil:
     """The points needed for one column of a Jacobian, and how to combine the values there."""
 
     column: int
-    points: list[Floats]  #: (n,) each
-    combine: Callable[[Floats, list[Floats]], Floats]  #: (value at x, values at points) → column
+    points: list[Array]  #: (n,) each
+    combine: Callable[[Array, list[Array]], Array]  #: (value at x, values at points) → column
 
 
 def relative_step(scheme: str, precision: float) -> float:
@@ -34,12 +34,12 @@ def relative_step(scheme: str, precision: float) -> float:
 
 
 def stencils(
-    x: Floats,
+    x: Array,
     scheme: str,
-    lower: Floats,
-    upper: Floats,
+    lower: Array,
+    upper: Array,
     precision: float = EPS,
-    typical: Floats | float = 1.0,
+    typical: Array | float = 1.0,
 ) -> list[Stencil]:
     """Return a stencil for each variable that is free to move.
 
@@ -64,18 +64,18 @@ def stencils(
     return [make(x, j, steps[j], below[j], above[j]) for j in range(x.size) if max(below[j], above[j]) > 0.0]
 
 
-def _moved(x: Floats, column: int, step: complex) -> Floats:
+def _moved(x: Array, column: int, step: complex) -> Array:
     moved = x.astype(complex) if isinstance(step, complex) else x.copy()
     moved[column] += step
     return moved
 
 
-def _complex_step(x: Floats, column: int) -> Stencil:
+def _complex_step(x: Array, column: int) -> Stencil:
     step = COMPLEX_STEP * max(1.0, abs(x[column]))
     return Stencil(column, [_moved(x, column, 1j * step)], lambda _, values: values[0].imag / step)
 
 
-def _one_sided(x: Floats, column: int, step: float, below: float, above: float) -> Stencil:
+def _one_sided(x: Array, column: int, step: float, below: float, above: float) -> Stencil:
     """(F(x + h) − F(x))/h, backwards where the upper limit is in the way."""
     if above >= step:
         signed = step
@@ -88,7 +88,7 @@ def _one_sided(x: Floats, column: int, step: float, below: float, above: float) 
     return Stencil(column, [point], lambda here, values: (values[0] - here) / exact)
 
 
-def _central(x: Floats, column: int, step: float, below: float, above: float) -> Stencil:
+def _central(x: Array, column: int, step: float, below: float, above: float) -> Stencil:
     """(F(x + h) − F(x − h))/2h, or three points on one side near a limit."""
     if min(below, above) >= step:
         ahead, back = _moved(x, column, step), _moved(x, column, -step)

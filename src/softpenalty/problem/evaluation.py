@@ -5,14 +5,15 @@ What they return is copied at once: many of them use one array again and again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .constraint import Floats, check_jac
+from ..types import Array, Indices
+from .constraint import check_jac
 from .differences import relative_step, stencils
 from .precision import Precision
 from .returned import WrongShapeError, floats, real, square
@@ -21,6 +22,8 @@ from .scipy_forms import Block
 __all__ = ["Evaluation"]
 
 REMEMBERED_POINTS = 4  # enough for a line search that goes back to an earlier trial
+
+Map = Callable[[Callable[[Array], Array], Iterable[Array]], Iterable[Array]]
 
 PROBES = np.array([1e-5, 1e-3])  # relative steps to look again with where differences are exactly zero
 
@@ -31,10 +34,10 @@ MISTAKES = (TypeError, NameError, AttributeError, AssertionError, ImportError, S
 @dataclass
 class _Point:
     objective: float
-    values: Floats  # (k,)
-    gradient: Floats | None = None  # (n,)
+    values: Array  # (k,)
+    gradient: Array | None = None  # (n,)
     jacobian: Any = None  # (k, n)
-    noise: Floats | None = None  # (1 + k,) error that rounding leaves in differences, 0 without them
+    noise: Array | None = None  # (1 + k,) error that rounding leaves in differences, 0 without them
 
 
 class Evaluation:
@@ -69,7 +72,7 @@ class Evaluation:
         jac: Any = None,
         hess: Any = None,
         args: tuple[Any, ...] = (),
-        bounds: tuple[Floats, Floats] | None = None,
+        bounds: tuple[Array, Array] | None = None,
         forgiving: bool = False,
     ) -> None:
         if not callable(fun):
@@ -80,10 +83,11 @@ class Evaluation:
         self.blocks = list(blocks)
         self.args = args if isinstance(args, tuple) else (args,)
         self.bounds = bounds
-        self.typical: Floats | float = (
+        self.typical: Array | float = (
             1.0  #: sizes (n,) that difference steps are relative to where |x| is less
         )
         self.forgiving = forgiving
+        self.map: Map = map  #: applies a function to all points of a difference stencil at once
         self.sizes: list[int] | None = None  #: how many values each block has, known after the first call
         self.nfev = 0  #: points at which the functions were called, those of differences included
         self.njev = 0  #: points at which derivatives were asked for
@@ -97,12 +101,12 @@ class Evaluation:
         self._n: int | None = None
         self._precision: Precision | None = None  # of the objective and all values, once they are differenced
 
-    def values(self, x: Floats) -> tuple[float, Floats]:
+    def values(self, x: Array) -> tuple[float, Array]:
         """Return the objective and the constraint values (k,) at x (n,)."""
         point = self._at(x)
         return point.objective, point.values
 
-    def derivatives(self, x: Floats) -> tuple[Floats, Any]:
+    def derivatives(self, x: Array) -> tuple[Array, Any]:
         """Return the gradient (n,) and the Jacobian (k, n), sparse where a block's is, at x."""
         point = self._at(x)
         if point.jacobian is None:
@@ -111,7 +115,7 @@ class Evaluation:
         assert point.gradient is not None
         return point.gradient, point.jacobian
 
-    def noise(self, x: Floats) -> Floats | None:
+    def noise(self, x: Array) -> Array | None:
         """Return what rounding leaves in differences of objective and values, (1 + k,), None without them.
 
         It is the error of the derivative with respect to a variable of size 1.
@@ -119,11 +123,11 @@ class Evaluation:
         return self._at(x).noise
 
     @property
-    def spacing(self) -> Floats | float:
+    def spacing(self) -> Array | float:
         """Relative spacing of the numbers that objective and constraints return, (1 + k,), as far as seen."""
         return float(np.finfo(float).eps) if self._precision is None else self._precision.known
 
-    def refine(self, x: Floats) -> bool:
+    def refine(self, x: Array) -> bool:
         """Difference by 3 points at x and from now on, where it is left to us; False if that is no better.
 
         Forward differences are cheap and err by about 1e-8 of the curvature: too much for the last digits of
@@ -144,7 +148,7 @@ class Evaluation:
         self._points = {x.tobytes(): refined}
         return True
 
-    def hessian(self, x: Floats, weights: Floats) -> Floats | None:
+    def hessian(self, x: Array, weights: Array) -> Array | None:
         """Return the second derivative of objective + weights·values, or None where it is not known.
 
         That is where one is not given, or where one raised an exception.
@@ -174,12 +178,7 @@ class Evaluation:
         jac = self.blocks[index].jac if index >= 0 else self._both or self._jac
         return not (callable(jac) or jac is True or jac == "cs")
 
-    @property
-    def all_linear(self) -> bool:
-        """Whether every constraint is known to be linear."""
-        return all(block.matrix is not None for block in self.blocks)
-
-    def population(self, x: Floats) -> tuple[Floats, Floats]:
+    def population(self, x: Array) -> tuple[Array, Array]:
         """Return the objectives (S,) and values (k, S) at the columns of x (n, S), in one call each."""
         self._check_variables(len(x))
         objectives = floats(f"`{self.call}(fun=...)`", self._fun(x.copy(), *self.args))
@@ -202,7 +201,7 @@ class Evaluation:
         self._check_sizes([len(part) for part in parts])
         return objectives, np.concatenate([np.zeros((0, x.shape[1])), *parts])
 
-    def _at(self, x: Floats) -> _Point:
+    def _at(self, x: Array) -> _Point:
         key = x.tobytes()
         if key in self._points:
             return self._points[key]
@@ -223,7 +222,7 @@ class Evaluation:
         self._points[key] = point
         return point
 
-    def _differentiate(self, x: Floats, point: _Point) -> None:
+    def _differentiate(self, x: Array, point: _Point) -> None:
         """Fill in gradient and Jacobian: those given, then all that are differenced, point by point."""
         n = x.size
         parts: list[Any] = [None] * len(self.blocks)
@@ -251,17 +250,12 @@ class Evaluation:
             parts = [np.full((size, n), np.nan) for size in self.sizes or ()]
         point.jacobian = _stack(parts, n)
 
-    def _difference(self, x: Floats, point: _Point, scheme: str, functions: list[int]) -> list[Floats]:
+    def _difference(self, x: Array, point: _Point, scheme: str, functions: list[int]) -> list[Array]:
         """Return the Jacobians (k_i, n) of some of the functions; each point is evaluated once for all."""
 
-        def stacked(at: Floats) -> Floats:
-            self.nfev += 1
-            return np.concatenate(
-                [
-                    np.atleast_1d(self._call(at)) if i < 0 else self._values_of(self.blocks[i], at)
-                    for i in functions
-                ]
-            )
+        def stacked(points: list[Array]) -> list[Array]:
+            self.nfev += len(points)
+            return list(self.map(partial(self._stacked, functions), points))
 
         if self._precision is None:
             self._precision = Precision(1 + sum(self.sizes or []))
@@ -274,16 +268,16 @@ class Evaluation:
         precision = known.required(which, here, central=central)
         for _ in range(2):  # once more where the first differences show that the steps were too small
             columns = stencils(x, scheme, lower, upper, precision, self.typical)
-            values = [[stacked(at) for at in stencil.points] for stencil in columns]
+            values = stacked([at for stencil in columns for at in stencil.points])
             if scheme == "cs":
                 break
-            nearby = np.array([at for column in values for at in column]).reshape(-1, here.size)
+            nearby = np.array(values).reshape(-1, here.size)
             flat = known.learn(which, here, nearby)
             if flat.size and columns:
                 probes = np.full((PROBES.size, here.size), np.nan)
                 for probe, step in zip(probes, PROBES, strict=True):
                     try:
-                        probe[:] = stacked(_probe(x, step, lower, upper))
+                        probe[:] = stacked([_probe(x, step, lower, upper)])[0]
                     except Exception as failure:  # so far from here it may be undefined
                         self._forgive(failure)
                 known.learn_flat(which[flat], here[flat], probes[:, flat], PROBES)
@@ -292,20 +286,30 @@ class Evaluation:
                 break
             precision = needed
         jacobian = np.zeros((here.size, x.size))
-        for stencil, there in zip(columns, values, strict=True):
-            jacobian[:, stencil.column] = stencil.combine(here, there)
+        remaining = iter(values)
+        for stencil in columns:
+            jacobian[:, stencil.column] = stencil.combine(here, [next(remaining) for _ in stencil.points])
         if scheme != "cs":
             known.saw(which, jacobian, x)
             size = np.abs(np.vstack([here, nearby])).max(axis=0)
             point.noise[which] = known.known[which] * size / relative_step(scheme, precision)
         return np.split(jacobian, np.cumsum([1 if i < 0 else split[i].size for i in functions])[:-1])
 
-    def _positions(self, functions: list[int]) -> NDArray[np.int64]:
+    def _stacked(self, functions: list[int], at: Array) -> Array:
+        """Return the values of some functions at one point, the objective's first."""
+        return np.concatenate(
+            [
+                np.atleast_1d(self._call(at)) if i < 0 else self._values_of(self.blocks[i], at)
+                for i in functions
+            ]
+        )
+
+    def _positions(self, functions: list[int]) -> Indices:
         """Return where the values of some functions stand among objective and values (1 + k,)."""
         ends = np.cumsum([1, *(self.sizes or [])])
         return np.concatenate([np.arange(ends[i] if i >= 0 else 0, ends[i + 1]) for i in functions])
 
-    def _objective(self, x: Floats) -> tuple[float, Floats | None]:
+    def _objective(self, x: Array) -> tuple[float, Array | None]:
         if not self._both:
             return float(self._call(x)), None
         returned = self._fun(x.copy(), *self.args)
@@ -318,12 +322,12 @@ class Evaluation:
             ) from mistake
         return float(self._number(objective, x)), self._checked_gradient(gradient, x.size)
 
-    def _call(self, x: Floats) -> Any:
+    def _call(self, x: Array) -> Any:
         """Return the objective alone, complex for complex x."""
         result = self._fun(x.copy(), *self.args)
         return self._number(result[0] if self._both else result, x)
 
-    def _number(self, objective: Any, x: Floats) -> Any:
+    def _number(self, objective: Any, x: Array) -> Any:
         array = np.asarray(objective)
         if array.size != 1 or array.dtype.kind not in "fiubc":
             raise WrongShapeError(
@@ -332,7 +336,7 @@ class Evaluation:
         number = array.reshape(())
         return number[()] if x.dtype.kind == "c" else real(f"`{self.call}(fun=...)`", number)[()]
 
-    def _values_of(self, block: Block, x: Floats) -> Floats:
+    def _values_of(self, block: Block, x: Array) -> Array:
         values = np.atleast_1d(np.asarray(block.fun(x.copy())))
         if values.ndim != 1 or values.dtype.kind not in "fiubc":
             raise WrongShapeError(
@@ -343,7 +347,7 @@ class Evaluation:
             return values.astype(complex)
         return real(f"`{self.call}`: {block.name!r}", values).astype(float)
 
-    def _checked_gradient(self, gradient: Any, n: int) -> Floats:
+    def _checked_gradient(self, gradient: Any, n: int) -> Array:
         array = floats(f"`{self.call}(jac=...)`", gradient).ravel()
         if array.size != n:
             raise WrongShapeError(
@@ -389,7 +393,7 @@ class Evaluation:
                     f"`{self.call}`: {block.name!r} returned {now} values, but {before} before."
                 )
 
-    def _split(self, values: Floats) -> list[Floats]:
+    def _split(self, values: Array) -> list[Array]:
         return np.split(values, np.cumsum(self.sizes or [0])[:-1]) if self.blocks else []
 
     def _forgive(self, failure: Exception) -> None:
@@ -400,7 +404,7 @@ class Evaluation:
         self.last_failure = failure
 
 
-def _probe(x: Floats, step: float, lower: Floats, upper: Floats) -> Floats:
+def _probe(x: Array, step: float, lower: Array, upper: Array) -> Array:
     """A point with every variable moved by about ``step``, relative to max(1, |x|), inside the limits."""
     size = step * np.maximum(1.0, np.abs(x))
     ahead, back = np.minimum(x + size, upper), np.maximum(x - size, lower)

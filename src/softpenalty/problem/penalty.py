@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from ..formulas.combinations import Combination, find_combination
 from ..formulas.kernels import Kernel, find_kernel
 from ..formulas.penalty import penalty_and_multipliers
+from ..types import Array
 from .canonical import Rows, stack_rows
-from .constraint import Floats, check_alpha, check_sigma, numbers
+from .constraint import check_alpha, check_sigma, numbers
 from .evaluation import Evaluation
 from .scipy_forms import keeps_feasible, read_bounds, read_constraints, warn_not_kept
 
@@ -110,8 +111,8 @@ class Penalty:
         *,
         kernel: Kernel,
         combination: Combination,
-        sigma: Floats | None,
-        alpha: Floats | None,
+        sigma: Array | None,
+        alpha: Array | None,
         add_quadratic: float = 0.0,
         bounds: Any = None,
         vectorized: bool = False,
@@ -119,8 +120,8 @@ class Penalty:
         self.evaluation = evaluation
         self.kernel = kernel
         self.combination = combination
-        self.sigma: Any = sigma  #: weight of every row, after the first evaluation
-        self.alpha: Any = alpha  #: corner width of every row, likewise
+        self._common = {"sigma": sigma, "alpha": alpha if kernel.has_width else np.ones(())}
+        self._sigma = self._alpha = np.zeros(0)  # of every row, from the first evaluation on
         self.shift: Any = None  #: what is added to every row's multiplier, see `replace`
         self.add_quadratic = add_quadratic
         self.vectorized = vectorized
@@ -132,11 +133,11 @@ class Penalty:
         objective, errors = self._measure(x)
         return objective + self._combine(errors)[0]
 
-    def gradient(self, x: ArrayLike) -> Floats:
+    def gradient(self, x: ArrayLike) -> Array:
         """Return ∇objective + Jᵀ·multipliers at x, (n,)."""
         return self.value_and_gradient(x)[1]
 
-    def value_and_gradient(self, x: ArrayLike) -> tuple[float, Floats]:
+    def value_and_gradient(self, x: ArrayLike) -> tuple[float, Array]:
         """Return objective + penalty and its gradient at x."""
         point = self._point(x)
         if point.ndim == 2:
@@ -152,16 +153,16 @@ class Penalty:
         """Return the objective alone."""
         return self._measure(x)[0]
 
-    def errors(self, x: ArrayLike) -> Floats:
+    def errors(self, x: ArrayLike) -> Array:
         """Return value − target of every row, signed."""
         return self._measure(x)[1]
 
-    def violations(self, x: ArrayLike) -> Floats:
+    def violations(self, x: ArrayLike) -> Array:
         """Return how far every row is broken, ≥ 0."""
         errors = self._measure(x)[1]
         return self.rows.violations(errors)
 
-    def multipliers(self, x: ArrayLike) -> Floats:
+    def multipliers(self, x: ArrayLike) -> Array:
         """Return ∂penalty/∂error of every row: ≥ 0 for ``<``, ≤ 0 for ``>``."""
         return self._combine(self._measure(x)[1])[1]
 
@@ -182,20 +183,30 @@ class Penalty:
             lines.append("{:<28}{:>14.6g}{:>14.6g}{:>14.6g}".format(*row))
         return "\n".join(lines)
 
-    def replace(self, *, sigma: ArrayLike | None = None, shift: ArrayLike | None = None) -> Penalty:
-        """Return the same penalty with other weights, sharing the evaluations made so far.
+    def replace(
+        self,
+        *,
+        sigma: ArrayLike | None = None,
+        alpha: ArrayLike | None = None,
+        shift: ArrayLike | None = None,
+    ) -> Penalty:
+        """Return the same penalty with other parameters, sharing the evaluations made so far.
 
         Parameters
         ----------
         sigma : float or array (m,), optional
             Weight of each row.
+        alpha : float or array (m,), optional
+            Corner width of each row.
         shift : float or array (m,), optional
             Added to the multiplier of each row at every error: with it, an equality's saturations are
             sigma + shift above and sigma − shift below.
         """
         other = copy.copy(self)
         if sigma is not None:
-            other.sigma = self._per_row("sigma", check_sigma("Penalty.replace", sigma))
+            other._sigma = self._per_row("sigma", check_sigma("Penalty.replace", sigma))
+        if alpha is not None:
+            other._alpha = self._per_row("alpha", check_alpha("Penalty.replace", alpha))
         if shift is not None:
             other.shift = self._per_row("shift", numbers("Penalty.replace", "shift", shift))
         return other
@@ -210,11 +221,21 @@ class Penalty:
         return self._rows
 
     @property
+    def sigma(self) -> Array:
+        """Weight of every row (m,); known after the first evaluation."""
+        return self._sigma if len(self.rows) else np.zeros(0)
+
+    @property
+    def alpha(self) -> Array:
+        """Corner width of every row (m,); known after the first evaluation."""
+        return self._alpha if len(self.rows) else np.zeros(0)
+
+    @property
     def labels(self) -> list[str]:
         """Name and comparison of every row."""
         return self.rows.labels
 
-    def _point(self, x: ArrayLike) -> Floats:
+    def _point(self, x: ArrayLike) -> Array:
         if np.iscomplexobj(x):
             raise TypeError(f"`Penalty(x)` takes real numbers; got {x!r}.")
         point = np.asarray(x, dtype=float)
@@ -227,7 +248,7 @@ class Penalty:
             raise ValueError(f"`Penalty(x)` must not contain NaN; got {point!r}.")
         return point
 
-    def _measure(self, x: ArrayLike) -> tuple[Any, Floats]:
+    def _measure(self, x: ArrayLike) -> tuple[Any, Array]:
         """Return the objective and the errors of all rows at x."""
         point = self._point(x)
         if self._rows is None:
@@ -244,11 +265,12 @@ class Penalty:
             "penalize", self.evaluation.blocks, self.evaluation.sizes or [], self.evaluation.bounds
         )
         self._rows = rows
-        self.sigma = self._or_own("sigma", self.sigma, rows.sigma)
-        self.alpha = self._or_own("alpha", self.alpha if self.kernel.has_width else 1.0, rows.alpha)
+        self._sigma = self._or_own("sigma", rows.sigma)
+        self._alpha = self._or_own("alpha", rows.alpha)
 
-    def _or_own(self, argument: str, common: Any, own: Floats) -> Floats:
+    def _or_own(self, argument: str, own: Array) -> Array:
         """Return the constraints' own parameters, and the common one where they have none."""
+        common = self._common[argument]
         missing = np.isnan(own)
         if common is None and missing.any():
             label = self.labels[int(np.flatnonzero(missing)[0])]
@@ -258,7 +280,7 @@ class Penalty:
             )
         return own if common is None else np.where(missing, self._per_row(argument, common), own)
 
-    def _per_row(self, argument: str, value: Any) -> Floats:
+    def _per_row(self, argument: str, value: Any) -> Array:
         m = len(self.rows)
         try:
             return np.broadcast_to(np.asarray(value, dtype=float), (m,))
@@ -268,15 +290,15 @@ class Penalty:
                 f"got shape {np.shape(value)}."
             ) from None
 
-    def _combine(self, errors: Floats) -> tuple[Any, Floats]:
+    def _combine(self, errors: Array) -> tuple[Any, Array]:
         """Return the penalty and the multipliers of all rows."""
         rows = self.rows
         penalty, multipliers = penalty_and_multipliers(
             errors,
             rows.sign,
             rows.equality,
-            self.sigma,
-            self.alpha,
+            self._sigma,
+            self._alpha,
             self.shift,
             self.kernel,
             self.combination,

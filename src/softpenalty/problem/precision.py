@@ -8,13 +8,10 @@ numbers of few digits, and hardly differ from each other on that grid.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .constraint import Floats
+from ..types import Array, Indices
 
 __all__ = ["EPS", "Precision", "returned_precision"]
-
-Indices = NDArray[np.int64]
 
 EPS = float(np.finfo(float).eps)
 FLOATS = (np.float16, np.float32)  # coarser numbers than ours
@@ -25,7 +22,7 @@ PROPORTIONAL = 0.1  # a slope over the smaller step that is at least this share 
 RESOLVED = 1e4  # a change of so many spacings of the grid is accurate enough whatever the grid
 
 
-def returned_precision(here: float, there: Floats) -> float | None:
+def returned_precision(here: float, there: Array) -> float | None:
     """Relative spacing of the numbers that a function returns, from its values ``here`` and nearby.
 
     None where all are equal, so that nothing can be said.
@@ -67,12 +64,12 @@ class Precision:
         self.spacing, self.variation, self.least = np.full(size, np.nan), np.zeros(size), np.zeros(size)
 
     @property
-    def known(self) -> Floats:
+    def known(self) -> Array:
         """The spacing, that of double precision where nothing is known."""
-        spacing: Floats = np.where(np.isnan(self.spacing), EPS, self.spacing)
+        spacing: Array = np.where(np.isnan(self.spacing), EPS, self.spacing)
         return spacing
 
-    def required(self, which: Indices, here: Floats, *, central: bool) -> float:
+    def required(self, which: Indices, here: Array, *, central: bool) -> float:
         """The precision to choose steps for, from the functions ``which`` and their values.
 
         A value with a large constant in it loses its digits to the constant. Central differences, whose steps
@@ -86,7 +83,7 @@ class Precision:
             precision = max(precision, float(offset[offset > OFFSET * EPS].max(initial=0.0)))
         return min(precision, COARSEST)
 
-    def learn(self, which: Indices, here: Floats, there: Floats) -> Indices:
+    def learn(self, which: Indices, here: Array, there: Array) -> Indices:
         """Take in values nearby, (points, functions), and return those of ``which`` that showed nothing."""
         flat = []
         for i in np.flatnonzero(
@@ -99,7 +96,7 @@ class Precision:
                 flat.append(i)
         return np.array(flat, dtype=np.int64)
 
-    def learn_flat(self, which: Indices, here: Floats, there: Floats, steps: Floats) -> None:
+    def learn_flat(self, which: Indices, here: Array, there: Array, steps: Array) -> None:
         """Take in values over two larger relative steps of functions that do not change over the usual one.
 
         A function that is constant there, or flat because its derivative is zero, needs no larger steps; one
@@ -112,7 +109,7 @@ class Precision:
             if spacing is not None and (slopes[0] == 0.0 or slopes[0] > PROPORTIONAL * slopes[1]):
                 self.least[function] = spacing * abs(here[i]) / float(np.fmax(*slopes))
 
-    def saw(self, which: Indices, jacobian: Floats, x: Floats) -> None:
+    def saw(self, which: Indices, jacobian: Array, x: Array) -> None:
         """Take in derivatives."""
         changes = (np.abs(jacobian) * np.maximum(1.0, np.abs(x))).max(axis=1, initial=0.0)
         self.variation[which] = np.fmax(self.variation[which], changes)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .constraint import Floats
+from ..types import Array
 
 __all__ = ["NotRealError", "WrongShapeError", "floats", "real", "square"]
 
@@ -19,7 +19,7 @@ class NotRealError(ValueError):
     """A function returned complex numbers: it is not defined there, as a root of a negative number."""
 
 
-def floats(who: str, returned: Any) -> Floats:
+def floats(who: str, returned: Any) -> Array:
     """Return a copy of what the function `who` returned as an array of floats."""
     try:
         return real(who, np.array(returned)).astype(float, copy=False)
@@ -29,7 +29,7 @@ def floats(who: str, returned: Any) -> Floats:
         raise WrongShapeError(f"{who} must return numbers: {mistake}; got {returned!r}.") from mistake
 
 
-def real(who: str, array: Floats) -> Floats:
+def real(who: str, array: Array) -> Array:
     """Return `array`, without its imaginary part where that is 0."""
     if array.dtype.kind != "c":
         return array
@@ -38,7 +38,7 @@ def real(who: str, array: Floats) -> Floats:
     return array.real
 
 
-def square(who: str, returned: Any, n: int) -> Floats:
+def square(who: str, returned: Any, n: int) -> Array:
     """Return a copy of the matrix (n, n), dense, sparse or SciPy's LinearOperator, that `who` returned."""
     if hasattr(returned, "toarray"):
         returned = returned.toarray()

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .constraint import Constraint, Floats, check_jac, numbers
+from ..types import Array
+from .constraint import Constraint, check_jac, numbers
 
 __all__ = ["Block", "keeps_feasible", "read_bounds", "read_constraints", "warn_not_kept"]
 
@@ -25,8 +26,8 @@ class Block:
 
     name: str
     fun: Callable[..., Any]
-    lower: Floats  #: () or (k,), −inf where free
-    upper: Floats  #: () or (k,), +inf where free; equal to lower for equalities
+    lower: Array  #: () or (k,), −inf where free
+    upper: Array  #: () or (k,), +inf where free; equal to lower for equalities
     jac: Callable[..., Any] | str | None = None
     hess: Callable[..., Any] | None = None
     matrix: Any = None  #: (k, n) where fun(x) = matrix @ x, dense or sparse
@@ -77,7 +78,7 @@ def warn_not_kept(what: str, stacklevel: int) -> None:
     )
 
 
-def read_bounds(call: str, bounds: Any, n: int | None = None) -> tuple[Floats, Floats] | None:
+def read_bounds(call: str, bounds: Any, n: int | None = None) -> tuple[Array, Array] | None:
     """Return lower and upper limits of the variables, (n,) where n is given, or None without bounds.
 
     `bounds` is SciPy's `Bounds` or a sequence of (low, high) pairs with None for no limit.
@@ -174,7 +175,7 @@ def _read_dict(call: str, constraint: Mapping[str, Any], name: str) -> Block:
     )
 
 
-def _read_linear(call: str, matrix: Any, lower: Floats, upper: Floats, name: str) -> Block:
+def _read_linear(call: str, matrix: Any, lower: Array, upper: Array, name: str) -> Block:
     if not hasattr(matrix, "tocsr"):
         try:
             matrix = np.atleast_2d(np.asarray(matrix, dtype=float))
@@ -186,22 +187,48 @@ def _read_linear(call: str, matrix: Any, lower: Floats, upper: Floats, name: str
             raise ValueError(
                 f"`{call}(constraints=...)`: LinearConstraint.A must not contain NaN; got {matrix!r}."
             )
-    return Block(name, matrix.__matmul__, lower, upper, lambda x: matrix, matrix=matrix)
+    return Block(name, _Product(matrix), lower, upper, _Constant(matrix), matrix=matrix)
+
+
+# Classes rather than lambdas: what holds a block can be sent to another process.
+@dataclass(frozen=True)
+class _WithArgs:
+    fun: Callable[..., Any]
+    args: tuple[Any, ...]
+
+    def __call__(self, x: Array) -> Any:
+        return self.fun(x, *self.args)
+
+
+@dataclass(frozen=True)
+class _Product:
+    matrix: Any
+
+    def __call__(self, x: Array) -> Any:
+        return self.matrix @ x
+
+
+@dataclass(frozen=True)
+class _Constant:
+    matrix: Any
+
+    def __call__(self, x: Array) -> Any:
+        return self.matrix
 
 
 def _with_args(fun: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any]:
-    return (lambda x: fun(x, *args)) if args else fun
+    return _WithArgs(fun, args) if args else fun
 
 
-def _identity(x: Floats) -> Floats:
+def _identity(x: Array) -> Array:
     return x
 
 
-def _identity_jac(x: Floats) -> Floats:
+def _identity_jac(x: Array) -> Array:
     return np.eye(x.size)
 
 
-def _check_order(call: str, argument: str, lower: Floats, upper: Floats) -> None:
+def _check_order(call: str, argument: str, lower: Array, upper: Array) -> None:
     if (lower > upper).any() or (lower == np.inf).any() or (upper == -np.inf).any():
         raise ValueError(
             f"`{call}({argument}=...)` must have every lower limit at or below its upper limit; "

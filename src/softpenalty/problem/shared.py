@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .constraint import Floats
+from ..types import Array
 
 __all__ = ["Shared", "shared"]
 
@@ -26,7 +27,7 @@ class Shared:
 
     def __call__(self, x: Any) -> Any:
         """Return ``simulate(x)``, run anew only where x is not among the last points."""
-        point: Floats = np.asarray(x)
+        point: Array = np.asarray(x)
         key = point.dtype.char.encode() + point.tobytes()
         if key not in self._results:
             self.calls += 1
@@ -38,7 +39,18 @@ class Shared:
 
     def __getitem__(self, part: Any) -> Callable[..., Any]:
         """Return the function of x for one part of the result: a key of a dict, an index of a tuple."""
-        return lambda x: self(x)[part]
+        return Part(self, part)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a shared result, as a function of x."""
+
+    whole: Shared
+    part: Any
+
+    def __call__(self, x: Any) -> Any:
+        return self.whole(x)[self.part]
 
 
 def _copied(result: Any) -> Any:

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable
-from functools import partial
-from types import MappingProxyType
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..problem.canonical import Rows, stack_rows
+from ..problem.canonical import stack_rows
 from ..problem.evaluation import Evaluation
+from ..problem.problem import Problem
 from ..problem.scipy_forms import read_bounds, read_constraints
+from ..types import Array
+from .methods import METHODS
 from .options import Options, check_positive
-from .penalty.fixed import solve_penalty
-from .penalty.multiplier import solve_multiplier
-from .point import Array, Model, find_start, largest
-from .result import History, Result, Solution, build_result, invalid_start
-from .sqp import Iterate, Outcome, solve_sqp
-from .stopping import Limits, Measure, Sizes, Status, Tolerances
+from .result import Result, build_result, invalid_start
+from .start import find_start
+from .watch import Watch, read_callback
 
 __all__ = ["METHODS", "Options", "minimize"]
-
-METHODS = ("sqp", "penalty", "multiplier")
-Tell = Callable[[Result], bool]  # what a callback has become: True stops
-DENSE_LIMIT = 4_000_000  # entries of a dense n × n or m × n matrix that the dense method accepts (32 MB)
 
 
 def minimize(
@@ -121,6 +115,7 @@ def minimize(
         raise ValueError(f"`minimize(method=...)` must be one of {names}; got {method!r}.")
     if tol is not None:
         check_positive("tol=...", tol, finite=True)
+        settings = replace(settings, tol=tol)
     start = _read_start(x0)
     limits = read_bounds("minimize", bounds, start.size)
     if limits is None:
@@ -135,101 +130,21 @@ def minimize(
         bounds=limits,
         forgiving=True,
     )
-    tell = _read_callback(callback)
-    if method == "sqp":
-        result = _solve(evaluation, start, limits, tol, settings, tell)
-    elif method == "penalty":
-        result = solve_penalty(evaluation, start, limits, tol, settings, tell)
+    watch = Watch(
+        settings.maxiter, settings.maxfev, settings.max_time, lambda: evaluation.nfev, read_callback(callback)
+    )
+    defined = find_start(evaluation, start, *limits)
+    if defined is None:
+        result = invalid_start(evaluation, start, limits)
     else:
-        result = solve_multiplier(evaluation, start, limits, tol, settings, tell)
+        rows = stack_rows("minimize", evaluation.blocks, evaluation.sizes or [])
+        problem = Problem(evaluation, rows, *limits, defined)
+        result = build_result(problem, METHODS[method](problem, settings, watch), watch.history)
     result["nhev"] = evaluation.nhev
     _admit_unknown(result, evaluation, limits)
     if settings.disp:
         sys.stdout.write(f"{result!r}\n")
     return result
-
-
-def _solve(
-    evaluation: Evaluation,
-    x0: Array,
-    bounds: tuple[Array, Array],
-    tol: float | None,
-    options: Options,
-    tell: Tell | None,
-) -> Result:
-    """The default method: rows, model, algorithm, result."""
-    tolerances = Tolerances.at(tol, options.constraint_tol)
-    start = find_start(evaluation, x0, *bounds)
-    if start is None:
-        return invalid_start(evaluation, x0, bounds)
-    rows = stack_rows("minimize", evaluation.blocks, evaluation.sizes or [])
-    model = Model(evaluation, rows, *bounds, start)
-    if max(model.n, model.m) * model.n > DENSE_LIMIT:
-        raise ValueError(
-            f"`minimize(method='sqp')` is dense and takes matrices up to {DENSE_LIMIT} entries; got "
-            f"{model.n} free variables and {model.m} constraint rows. Use method='multiplier', which "
-            "takes sparse Jacobians as they are and keeps one n × n matrix, or a sparse solver such as IPOPT."
-        )
-    history = History()
-
-    def monitor(iterate: Iterate) -> bool:
-        history.append(_record(iterate, rows))
-        if tell is None:
-            return False
-        return tell(Result(x=model.expand(iterate.point.x).copy(), **history[-1]))
-
-    allowed = Limits(options.maxiter, options.maxfev, options.max_time, lambda: evaluation.nfev)
-    if model.n:
-        outcome = solve_sqp(model, tolerances, allowed, monitor, evaluation.has_hessian)
-    else:
-        outcome = _nothing_free(model, tolerances)
-    iterate = outcome.iterate
-    if not history or history[-1]["nit"] < iterate.iteration:  # the last one, which no callback saw
-        history.append(_record(iterate, rows))
-    point = iterate.point
-    f, values, g, J = point.f, point.values, point.gradient, point.jacobian
-    x = model.expand(point.x).copy()
-    z = model.expand_dual(iterate.z)
-    if model.n < x.size:  # what a fixed variable is worth follows from stationarity
-        fixed = bounds[0] == bounds[1]
-        z[fixed] = -(g + J.T @ rows.pull_back(iterate.y * rows.sign, values.size))[fixed]
-    return build_result(
-        Solution(x, f, values, g, J, iterate.y, z),
-        rows,
-        [block.name for block in evaluation.blocks],
-        evaluation.sizes or [],
-        bounds,
-        outcome.status,
-        tolerances,
-        partial(_stationarity, model, outcome),
-        nit=outcome.iterations,
-        nfev=evaluation.nfev,
-        njev=evaluation.njev,
-        failures=evaluation.failures,
-        conflict=_conflict_labels(outcome, rows, model),
-        history=history,
-    )
-
-
-def _stationarity(model: Model, outcome: Outcome, residual: Array) -> float:
-    """The residual (n_all,) of the gradient as the algorithm measures it."""
-    point = outcome.iterate.point
-    own = residual[model.free] * model.units
-    return outcome.sizes.stationarity(own, point.g, outcome.iterate.enough)
-
-
-def _nothing_free(model: Model, tolerances: Tolerances) -> Outcome:
-    """All variables are fixed: the start is the answer, feasible or not."""
-    point = model.at(model.start)
-    model.differentiate(point)
-    violations = model.violations(point.r)
-    worst = largest(violations)
-    measure = Measure(worst, 0.0, 0.0, 0.0, 0.0, 0.0)
-    iterate = Iterate(point, np.zeros(model.m), np.zeros(0), measure, worst, 0.0, 0)
-    relative, sizes = largest(violations / model.target_size), Sizes.at(point.g, model.start_sizes)
-    if relative <= tolerances.feasibility:
-        return Outcome(Status.CONVERGED, iterate, 0, sizes)
-    return Outcome(Status.INFEASIBLE, iterate, 0, sizes, (violations > 0.0, np.zeros(0, dtype=bool)))
 
 
 def _admit_unknown(result: Result, evaluation: Evaluation, bounds: tuple[Array, Array]) -> None:
@@ -248,28 +163,6 @@ def _admit_unknown(result: Result, evaluation: Evaluation, bounds: tuple[Array, 
         result.multipliers["bounds"] = np.where(fixed, np.nan, result.multipliers["bounds"])
 
 
-def _record(iterate: Iterate, rows: Rows) -> dict[str, Any]:
-    """One row of the history."""
-    return {
-        "nit": iterate.iteration,
-        "fun": iterate.point.f,
-        "maxcv": iterate.violation,
-        "stationarity": iterate.measure.stationarity,
-        "step": iterate.measure.step,
-        "trials": iterate.trials,
-        "multipliers": iterate.y * rows.sign,
-    }
-
-
-def _conflict_labels(outcome: Outcome, rows: Rows, model: Model) -> list[str]:
-    if outcome.conflict is None:
-        return []
-    in_rows, in_bounds = outcome.conflict
-    return [rows.labels[i] for i in np.flatnonzero(in_rows)] + [
-        f"bounds of x[{model.free[i]}]" for i in np.flatnonzero(in_bounds)
-    ]
-
-
 def _read_start(x0: ArrayLike) -> Array:
     try:
         if np.iscomplexobj(x0):
@@ -282,32 +175,3 @@ def _read_start(x0: ArrayLike) -> Array:
     if not np.isfinite(start).all():
         raise ValueError(f"`minimize(x0=...)` must be finite; got {x0!r}.")
     return start.copy()
-
-
-def _read_callback(callback: Callable[..., Any] | None) -> Tell | None:
-    """A function of the intermediate result that says whether to stop, from any of SciPy's forms."""
-    if callback is None:
-        return None
-    if not callable(callback):
-        raise TypeError(f"`minimize(callback=...)` must be callable or None; got {callback!r}.")
-    try:
-        parameters = inspect.signature(callback).parameters
-    except (TypeError, ValueError):  # builtins without a signature
-        parameters = MappingProxyType({})
-    by_name = "intermediate_result" in parameters
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    required = [p for p in parameters.values() if p.kind in positional and p.default is p.empty]
-
-    def tell(result: Result) -> bool:
-        try:
-            if by_name:
-                callback(intermediate_result=result)
-            elif len(required) == 2:  # the form of "trust-constr", which stops where it returns True
-                return bool(callback(result.x, result))
-            else:
-                callback(result.x)
-        except StopIteration:
-            return True
-        return False
-
-    return tell

@@ -44,6 +44,7 @@ class Options:
     constraint_tol : allowed violation, relative to max(1, |target|); `tol` is for stationarity
     disp : write the message to standard output at the end
     kernel, combination, sigma, alpha : the penalty of the methods "penalty" and "multiplier"
+    tol : the argument of that name
     """
 
     maxiter: int = 300
@@ -55,6 +56,7 @@ class Options:
     combination: Any = "sum"
     sigma: Any = None
     alpha: Any = None
+    tol: float | None = None
 
     @classmethod
     def read(cls, given: dict[str, Any], keywords: dict[str, Any]) -> Options:
@@ -63,7 +65,7 @@ class Options:
         Unknown ones get a warning, as from SciPy; a keyword that is not known there either is taken for a
         misspelt argument.
         """
-        known = {field.name for field in fields(cls)}
+        known = {field.name for field in fields(cls)} - {"tol"}
         for name in keywords:
             if name not in known and name not in SCIPY_OPTIONS:
                 raise TypeError(_not_an_argument(name, [*ARGUMENTS, *sorted(known)]))

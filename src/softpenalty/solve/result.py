@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.optimize
 
-from .point import Array
+from ..types import Array
+from .judgement import judge
+from .outcome import Outcome
 from .report import explain
-from .stopping import ATTAINABLE_SHARE, SUCCESSES, Status, Tolerances
+from .status import SUCCESSES, Status
 
 if TYPE_CHECKING:
-    from ..problem.canonical import Rows
     from ..problem.evaluation import Evaluation
+    from ..problem.problem import Problem
 
-__all__ = ["History", "Result", "Solution", "build_result", "invalid_start"]
+__all__ = ["History", "Result", "build_result", "invalid_start"]
 
 ACTIVE = 1e-6  # an inequality whose error is below this, relative to max(1, |target|), counts as active
-ROUNDING = 1e-14  # some units of rounding
 SHOWN = ("message", "success", "status", "fun", "x", "nit", "nfev", "njev", "maxcv", "active")
 
 
@@ -98,111 +97,43 @@ class Result(scipy.optimize.OptimizeResult):
     __str__ = __repr__
 
 
-@dataclass(frozen=True, slots=True)
-class Solution:
-    """A point in all variables with its multipliers, in the rows' canonical sign.
-
-    ``x`` (n,), ``f``, ``values`` (k,), ``g`` (n,), ``J`` (k, n), ``y`` (m,), ``z`` (n,).
-    """
-
-    x: Array
-    f: float
-    values: Array
-    g: Array
-    J: Any
-    y: Array
-    z: Array
-
-
-def build_result(
-    solution: Solution,
-    rows: Rows,
-    names: Sequence[str],
-    sizes: Sequence[int],
-    bounds: tuple[Array, Array],
-    status: Status,
-    tolerances: Tolerances,
-    stationarity: Callable[[Array], float],
-    **more: Any,
-) -> Result:
-    """Measure ``solution`` with the user's own scaling and put the result together.
-
-    Parameters
-    ----------
-    solution : Solution
-    rows : canonical rows
-    names, sizes : name and number of values of each constraint
-    bounds : lower and upper (n,)
-    status : why the solve stopped; it is not taken at its word
-    tolerances : what success requires
-    stationarity : measures the residual (n,) of the gradient
-    more : further fields of the result
-    """
-    x, g = solution.x, solution.g
-    lower, upper = bounds
-    # Rounding may leave a multiplier at a bound that does not exist: it counts as a residual instead.
-    z = np.clip(
-        solution.z, np.where(np.isfinite(lower), -np.inf, 0.0), np.where(np.isfinite(upper), np.inf, 0.0)
-    )
-    errors = rows.errors(solution.values)
-    violations = rows.violations(errors)
-    multipliers = solution.y * rows.sign
-    by_value = rows.pull_back(multipliers, solution.values.size)
-    residual = g + solution.J.T @ by_value + z
-    gaps = np.where(z > 0.0, upper - x, np.where(z < 0.0, x - lower, 0.0))
-    slack = np.concatenate([np.abs(multipliers * errors), np.abs(z * gaps)])
-    x_size = max(1.0, float(np.abs(x).max(initial=0.0)))
-    worth = max(abs(solution.f), float(np.abs(g).max(initial=0.0)) * x_size) or 1.0
-    size = np.maximum(1.0, np.abs(rows.target))
-    outside = float(np.maximum(lower - x, x - upper).max(initial=0.0))
-    kkt = {
-        "stationarity": stationarity(residual),
-        "feasibility": max(float(violations.max(initial=0.0)), outside),
-        "complementarity": float(slack.max(initial=0.0)) / worth,
-    }
-    # A row cannot be met better than rounding in x and in its own value allows.
-    J = abs(solution.J)
-    rounding = ROUNDING * np.asarray(J @ np.maximum(1.0, np.abs(x))).ravel()
-    allowed = tolerances.feasibility * size + rounding[rows.source]
-    feasible = bool((violations <= allowed).all()) and outside <= tolerances.feasibility
-    allowed_residual = tolerances.stationarity * (ATTAINABLE_SHARE if status is Status.ATTAINED else 1.0)
-    optimal = feasible and kkt["stationarity"] <= allowed_residual
-    optimal = optimal and kkt["complementarity"] <= tolerances.complementarity
-    # A point that meets the tolerances is a success even if the search beyond it failed, and only then.
-    if optimal and status in (Status.NO_PROGRESS, Status.ERROR_LEFT):
-        status = Status.CONVERGED
-    elif status in SUCCESSES and not optimal:
-        status = Status.NO_PROGRESS
-    active_rows = rows.equality | (np.abs(errors) <= ACTIVE * size)
-    labels = [label for label, is_active in zip(rows.labels, active_rows, strict=True) if is_active]
+def build_result(problem: Problem, outcome: Outcome, history: History) -> Result:
+    """Judge the outcome and put the result together."""
+    verdict = judge(problem, outcome)
+    solution, rows, status, kkt = outcome.solution, problem.rows, verdict.status, verdict.kkt
+    x, lower, upper, evaluation = solution.x, problem.lower, problem.upper, problem.evaluation
+    active = rows.equality | (np.abs(verdict.errors) <= ACTIVE * np.maximum(1.0, np.abs(rows.target)))
+    labels = [label for label, is_active in zip(rows.labels, active, strict=True) if is_active]
     labels += [f"x[{i}] = {x[i]:.6g} (lower bound)" for i in np.flatnonzero((x <= lower) & (lower < upper))]
     labels += [f"x[{i}] = {x[i]:.6g} (upper bound)" for i in np.flatnonzero((x >= upper) & (lower < upper))]
-    ends = np.cumsum(sizes) if len(sizes) else np.zeros(0, dtype=int)
-    parts = np.split(by_value, ends[:-1]) if len(sizes) else []
-    by_name = dict(zip(names, parts, strict=True)) | {"bounds": z}
-    conflict = more.pop("conflict", [])
-    message = status.message
+    sizes = problem.sizes
+    parts = np.split(verdict.by_value, np.cumsum(sizes)[:-1]) if sizes else []
+    message, conflict = status.message, list(outcome.conflict)
     if status is Status.INFEASIBLE and conflict:
         message += f" In conflict: {', '.join(conflict)}."
     elif status is Status.ATTAINED:
-        asked = tolerances.stationarity
+        asked = outcome.tolerances.stationarity
         message += f" The residual is {kkt['stationarity']:.1e} where {asked:.1e} was asked for."
     return Result(
         x=x,
         fun=solution.f,
-        jac=g,
+        jac=solution.g,
         success=status in SUCCESSES,
         status=status.number,
         message=message,
+        nit=outcome.iterations,
+        nfev=evaluation.nfev,
+        njev=evaluation.njev,
         maxcv=kkt["feasibility"],
-        multipliers=by_name,
-        multiplier_vector=multipliers,
-        errors=errors,
+        multipliers=dict(zip(problem.names, parts, strict=True)) | {"bounds": verdict.z},
+        multiplier_vector=verdict.multipliers,
+        errors=verdict.errors,
         labels=rows.labels,
         kkt=kkt,
         active=labels,
         conflict=conflict,
-        **more,
+        failures=evaluation.failures,
+        history=history,
     )
 
 

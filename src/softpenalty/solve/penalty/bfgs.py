@@ -12,7 +12,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ..point import Array, Mask, all_finite, largest
+from ...types import Array, Mask
+from ..norms import all_finite, largest
 
 __all__ = ["Bfgs", "Smooth"]
 

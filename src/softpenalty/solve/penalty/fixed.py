@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from ...problem.evaluation import Evaluation
-from ..point import Array, find_start
-from ..result import Result, invalid_start
+from ...problem.problem import Problem
+from ..options import Options
+from ..outcome import Outcome
+from ..watch import Watch
 from .rounds import STRONGER, First, Rounds, run_rounds
-
-if TYPE_CHECKING:
-    from ..minimize import Options
 
 __all__ = ["solve_penalty"]
 
@@ -24,24 +19,14 @@ MARGIN = 0.5  # share of the accepted error that the next corner is to leave
 SHARPEST = 1e-3  # relative to the accepted error: a sharper corner gains nothing
 
 
-def solve_penalty(
-    evaluation: Evaluation,
-    x0: Array,
-    bounds: tuple[Array, Array],
-    tol: float | None,
-    options: Options,
-    tell: Callable[[Result], bool] | None,
-) -> Result:
+def solve_penalty(problem: Problem, options: Options, watch: Watch) -> Outcome:
     """Minimize objective + penalty.
 
     What sigma and alpha the user gives are kept: one solve, which leaves the error that they imply.
     Otherwise it starts soft, makes sigma larger where a multiplier has reached it, and alpha smaller until
     the error is the one asked for, to either side of the target.
     """
-    x = find_start(evaluation, x0, *bounds)
-    if x is None:
-        return invalid_start(evaluation, x0, bounds)
-    run = Rounds(evaluation, x, bounds, tol, options, tell, FIRST)
+    run = Rounds(problem, options, watch, FIRST)
     return run_rounds(run, _sharpen)
 
 

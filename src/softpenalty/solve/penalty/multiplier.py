@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from ...problem.evaluation import Evaluation
-from ..point import Array, find_start
-from ..result import Result, invalid_start
+from ...problem.problem import Problem
+from ..options import Options
+from ..outcome import Outcome
+from ..watch import Watch
 from .rounds import First, Rounds, run_rounds
-
-if TYPE_CHECKING:
-    from ..minimize import Options
 
 __all__ = ["solve_multiplier"]
 
@@ -25,24 +20,14 @@ FADE = 0.1  # sigma does not fall below this share of the last one: a constraint
 SHARPEST = 10.0  # times the accepted error: at sharper corners rounding shows in the multipliers
 
 
-def solve_multiplier(
-    evaluation: Evaluation,
-    x0: Array,
-    bounds: tuple[Array, Array],
-    tol: float | None,
-    options: Options,
-    tell: Callable[[Result], bool] | None,
-) -> Result:
+def solve_multiplier(problem: Problem, options: Options, watch: Watch) -> Outcome:
     """Repeat the penalty method with sigma = balance(multipliers) after each solve.
 
     At the balance the penalty leaves no error, whatever alpha is. An equality keeps its sigma and has both
     slopes shifted by its multiplier. Kernels that are flat at the target have no balance: their sigma grows.
     What sigma and alpha the user gives are those of the first round.
     """
-    x = find_start(evaluation, x0, *bounds)
-    if x is None:
-        return invalid_start(evaluation, x0, bounds)
-    run = Rounds(evaluation, x, bounds, tol, options, tell, FIRST)
+    run = Rounds(problem, options, watch, FIRST)
     return run_rounds(run, _Balance(run))
 
 

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...formulas.combinations import find_combination
 from ...formulas.kernels import find_kernel
-from ...problem.canonical import stack_rows
-from ...problem.evaluation import Evaluation
 from ...problem.penalty import Penalty
-from ..point import Array, Mask, largest
-from ..result import History, Result, Solution, build_result
-from ..stopping import Limits, Status, Tolerances
+from ...problem.problem import Problem
+from ...types import Array, Mask
+from ..judgement import judge
+from ..norms import largest
+from ..options import Options
+from ..outcome import Outcome, Solution
+from ..status import SUCCESSES, Status
+from ..tolerances import Tolerances
+from ..watch import Watch
 from .bfgs import Bfgs
-
-if TYPE_CHECKING:
-    from ..minimize import Options
 
 __all__ = ["STRONGER", "First", "Rounds", "run_rounds"]
 
@@ -73,11 +74,11 @@ class _StopError(Exception):
 class _Watched:
     """The penalized function, which stops the solve at a limit."""
 
-    def __init__(self, penalty: Penalty, limits: Limits) -> None:
-        self.penalty, self.limits = penalty, limits
+    def __init__(self, penalty: Penalty, watch: Watch) -> None:
+        self.penalty, self.watch = penalty, watch
 
     def __call__(self, x: Array) -> float:
-        status = self.limits.reached(0)
+        status = self.watch.reached(0)
         if status is not None:
             raise _StopError(status)
         return float(self.penalty(x))
@@ -91,7 +92,8 @@ class Rounds:
 
     Parameters
     ----------
-    x : (n,) a start where everything is defined
+    problem : Problem
+    options, watch : what the user wants, and who sees it
     first : what the method starts with
 
     Attributes
@@ -104,26 +106,24 @@ class Rounds:
     @np.errstate(all="ignore")
     def __init__(
         self,
-        evaluation: Evaluation,
-        x: Array,
-        bounds: tuple[Array, Array],
-        tol: float | None,
+        problem: Problem,
         options: Options,
-        tell: Callable[[Result], bool] | None,
+        watch: Watch,
         first: First,
     ) -> None:
-        self.evaluation, self.bounds, self.tell = evaluation, bounds, tell
-        self.limits = Limits(options.maxiter, options.maxfev, options.max_time, lambda: evaluation.nfev)
-        given = options.constraint_tol
+        self.problem, self.watch, x = problem, watch, problem.start
+        self.evaluation = evaluation = problem.evaluation
+        self.bounds = bounds = problem.lower, problem.upper
+        given, tol = options.constraint_tol, options.tol
         self.tolerances = replace(
             Tolerances.at(STATIONARITY if tol is None else tol, first.accuracy if given is None else given),
             distance=DISTANCE if given is None else DISTANCE_SHARE * given,
         )
-        self.rows = rows = stack_rows("minimize", evaluation.blocks, evaluation.sizes or [])
+        self.rows = rows = problem.rows
         self.size = np.maximum(1.0, np.abs(rows.target))
         self.free_sigma = np.isnan(rows.sigma) & (options.sigma is None) | (not first.kept)
         self.free_alpha = np.isnan(rows.alpha) & (options.alpha is None) | (not first.kept)
-        self.iterations, self.history = 0, History()
+        self.iterations = 0
         g, J = evaluation.derivatives(x)
         lengths = self.lengths(J)
         lengths[lengths == 0.0] = 1.0
@@ -195,13 +195,14 @@ class Rounds:
     def replace(self, sigma: Array, alpha: Array, shift: Array | None = None) -> None:
         """Change the parameters of the rows, as far as they are ours."""
         penalty = self.penalty
-        self.penalty = penalty.replace(sigma=np.where(self.free_sigma, sigma, penalty.sigma), shift=shift)
+        sigma = np.where(self.free_sigma, sigma, penalty.sigma)
+        self.penalty = penalty.replace(sigma=sigma, shift=shift)
         if penalty.kernel.has_width:
-            self.penalty.alpha = np.where(self.free_alpha, alpha, penalty.alpha)
+            self.penalty = self.penalty.replace(alpha=np.where(self.free_alpha, alpha, penalty.alpha))
 
     def descend(self, gtol: float) -> _Ending:
         """Minimize the current penalty from the current point, to a gradient of `gtol`, relative."""
-        self.bfgs.start(_Watched(self.penalty, self.limits), self.x)
+        self.bfgs.start(_Watched(self.penalty, self.watch), self.x)
         while True:
             self._see(self.evaluation.derivatives(self.x)[0])
             if self._residual(self.bfgs.projected()) <= gtol:
@@ -209,10 +210,7 @@ class Rounds:
             if not self.bfgs.step():
                 return _Ending.STUCK
             self.iterations += 1
-            self._record()
-            if self.tell is not None and self.tell(Result(x=self.x.copy(), **self.history[-1])):
-                raise _StopError(Status.CALLBACK)
-            status = self.limits.reached(self.iterations)
+            status = self.watch.see(self.x, self._record())
             if status is not None:
                 raise _StopError(status)
             distance = largest(self.x - self._start) / max(1.0, largest(self._start))
@@ -242,8 +240,7 @@ class Rounds:
         return fall <= CANCELLED * float(np.abs(multipliers) @ self.penalty.violations(self.x))
 
     def restart(self, x: Array) -> None:
-        """Go to another point and forget what was seen on the way astray."""
-        self._steepest = self._worth = 0.0
+        """Go to another point, with nothing known about curvature."""
         self.bfgs.forget()
         self.bfgs.start(self.penalty, x)
 
@@ -252,8 +249,8 @@ class Rounds:
         random = np.random.default_rng(0).uniform(-1.0, 1.0, x.size)
         return np.clip(x + KICK * np.maximum(1.0, np.abs(x)) * random, *self.bounds)
 
-    def finish(self, status: Status, conflict: Mask | None = None) -> Result:
-        """The result at the current point; a success wherever the point is one."""
+    def finish(self, status: Status, conflict: Mask | None = None) -> Outcome:
+        """The outcome at the current point; a success wherever the point is one."""
         multipliers, residuals = (
             self.penalty.multipliers(self.x),
             self.rows.residuals(self.penalty.errors(self.x)),
@@ -265,34 +262,25 @@ class Rounds:
         tolerances = replace(self.tolerances, complementarity=np.inf)
         if self.violated().any():
             tolerances = replace(tolerances, feasibility=0.0)
-        result = self._result(active, status, tolerances, conflict)
-        if result.success:
-            return result
-        return self._result(multipliers, status, replace(tolerances, complementarity=0.0), conflict)
+        outcome = self._outcome(active, status, tolerances, conflict)
+        if outcome.status in SUCCESSES:
+            return outcome
+        return self._outcome(multipliers, status, replace(tolerances, complementarity=0.0), conflict)
 
-    def _result(
+    def _outcome(
         self, multipliers: Array, status: Status, tolerances: Tolerances, conflict: Mask | None
-    ) -> Result:
+    ) -> Outcome:
+        """The outcome with these multipliers, its status judged."""
         x, evaluation, rows = self.x, self.evaluation, self.rows
         f, values = evaluation.values(x)
         g, J = evaluation.derivatives(x)
         pull = g + J.T @ rows.pull_back(multipliers, values.size)
-        return build_result(
-            Solution(x, f, values, g, J, multipliers * rows.sign, np.where(self._pressed(pull), -pull, 0.0)),
-            rows,
-            [block.name for block in evaluation.blocks],
-            evaluation.sizes or [],
-            self.bounds,
-            status,
-            tolerances,
-            self._residual,
-            nit=self.iterations,
-            nfev=evaluation.nfev,
-            njev=evaluation.njev,
-            failures=evaluation.failures,
-            conflict=[] if conflict is None else [rows.labels[i] for i in np.flatnonzero(conflict)],
-            history=self.history,
+        solution = Solution(
+            x, f, values, g, J, multipliers * rows.sign, np.where(self._pressed(pull), -pull, 0.0)
         )
+        labels = [] if conflict is None else [rows.labels[i] for i in np.flatnonzero(conflict)]
+        outcome = Outcome(solution, status, tolerances, self._residual, self.iterations, labels)
+        return replace(outcome, status=judge(self.problem, outcome).status)
 
     def _pressed(self, pull: Array) -> Mask:
         """Which variables a gradient presses against their bounds."""
@@ -322,22 +310,21 @@ class Rounds:
         plain = largest(residual) / (self._unit(gradient) or 1.0)
         return max(plain, largest(residual * sizes) / (OWN * worth or 1.0))
 
-    def _record(self) -> None:
-        self.history.append(
-            {
-                "nit": self.iterations,
-                "fun": self.penalty.objective(self.x),
-                "maxcv": float(self.penalty.violations(self.x).max(initial=0.0)),
-                "stationarity": self._residual(self.bfgs.projected()),
-                "step": self.bfgs.length,
-                "trials": self.bfgs.trials,
-                "multipliers": self.penalty.multipliers(self.x),
-            }
-        )
+    def _record(self) -> dict[str, Any]:
+        """One row of the history."""
+        return {
+            "nit": self.iterations,
+            "fun": self.penalty.objective(self.x),
+            "maxcv": float(self.penalty.violations(self.x).max(initial=0.0)),
+            "stationarity": self._residual(self.bfgs.projected()),
+            "step": self.bfgs.length,
+            "trials": self.bfgs.trials,
+            "multipliers": self.penalty.multipliers(self.x),
+        }
 
 
 @np.errstate(all="ignore")  # what overflows is not finite, and stepped back from
-def run_rounds(run: Rounds, adapt: Callable[[Rounds], bool]) -> Result:
+def run_rounds(run: Rounds, adapt: Callable[[Rounds], bool]) -> Outcome:
     """Minimize, strengthen what gives way, let `adapt` change the rest; until success or nothing helps.
 
     `adapt` sets the parameters of the next round and says whether there was anything to change.
@@ -351,9 +338,9 @@ def run_rounds(run: Rounds, adapt: Callable[[Rounds], bool]) -> Result:
             begin = run.x
             ending = run.descend(max(gtol, last))
             status = Status.ERROR_LEFT if ending is _Ending.STATIONARY else Status.NO_PROGRESS
-            result = run.finish(status)
-            if result.success:
-                return result
+            outcome = run.finish(status)
+            if outcome.status in SUCCESSES:
+                return outcome
             weak = run.weak(ending)
             if weak.any():
                 raises += 1
@@ -373,7 +360,7 @@ def run_rounds(run: Rounds, adapt: Callable[[Rounds], bool]) -> Result:
             elif ending is _Ending.ENDLESS:
                 return run.finish(Status.UNBOUNDED)
             elif not adapt(run) and gtol <= last:
-                return result
+                return outcome
             gtol *= INNER_SHRINK
     except _StopError as stop:
         status = stop.status

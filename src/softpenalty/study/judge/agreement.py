@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...types import Array
 from ..design import published
-from .trials import Floats
 
 LEVEL = 0.01  # probability that a faithful study fails
 FAITHFUL_STUDIES = 20_000  # simulated; 100 of them lie beyond each limit
@@ -64,7 +64,7 @@ class Agreement:
         return self.largest_holds and self.total_holds
 
 
-def score(values: NDArray[Any], published_median: float | Floats) -> Floats:
+def score(values: NDArray[Any], published_median: float | Array) -> Array:
     """Scores of figures with trials `values` (..., n): positive where the published median is the larger.
 
     A published median that ties with trials may stand anywhere among them; the place nearest to the middle
@@ -73,14 +73,14 @@ def score(values: NDArray[Any], published_median: float | Floats) -> Floats:
     limit = np.asarray(published_median, dtype=np.float64)[..., None]
     below, at_most = np.mean(values < limit, axis=-1), np.mean(values <= limit, axis=-1)
     deviation = np.sqrt(1.0 / values.shape[-1] + 1.0 / published.EFFECTIVE_SAMPLES) / 2.0
-    scores: Floats = (np.clip(0.5, below, at_most) - 0.5) / deviation
+    scores: Array = (np.clip(0.5, below, at_most) - 0.5) / deviation
     return scores
 
 
-def sign_correlation(values: NDArray[Any]) -> Floats:
+def sign_correlation(values: NDArray[Any]) -> Array:
     """Correlations (figures, figures) of the signs of `values` (figures, problems) around their medians."""
     signs = np.sign(values - np.median(values, axis=-1, keepdims=True))
-    correlation: Floats = signs @ signs.T
+    correlation: Array = signs @ signs.T
     size = np.sqrt(np.diag(correlation))
     size[size == 0.0] = 1.0  # a figure without any scatter
     correlation /= np.outer(size, size)
@@ -88,7 +88,7 @@ def sign_correlation(values: NDArray[Any]) -> Floats:
     return correlation
 
 
-def agreement(groups: Sequence[tuple[Floats, Floats]]) -> Agreement:
+def agreement(groups: Sequence[tuple[Array, Array]]) -> Agreement:
     """Judge scores (figures,) with their correlations (figures, figures), a pair for each set of problems."""
     generator = np.random.default_rng(_SEED)
     largest, total = np.zeros(FAITHFUL_STUDIES), np.zeros(FAITHFUL_STUDIES)

@@ -11,9 +11,9 @@ from scipy.optimize import minimize
 
 from ...formulas.combinations import COMBINATIONS
 from ...formulas.kernels import KERNELS
+from ...types import Array
 from ..design import published
 from ..design.experiments import CONFIGURATIONS
-from .trials import Floats
 
 START = np.array([-9.0, -8.0])
 OBJECTIVE = np.array([0.2, 0.2])
@@ -26,7 +26,7 @@ class Path:
     """One optimization: points (k, 2) from start to end."""
 
     configuration: str
-    points: Floats
+    points: Array
 
     @property
     def end(self) -> tuple[float, float]:
@@ -45,22 +45,22 @@ def paths() -> tuple[Path, ...]:
     return tuple(Path(name, _points(penalized_function(name))) for name in published.PATH_ENDS)
 
 
-def penalized_function(configuration: str) -> Callable[[Floats], Floats]:
+def penalized_function(configuration: str) -> Callable[[Array], Array]:
     """objective + penalty of points (..., 2)."""
     kernel = KERNELS[CONFIGURATIONS[configuration].kernel]
     combination = COMBINATIONS[CONFIGURATIONS[configuration].combination]
 
-    def penalized(point: Floats) -> Floats:
+    def penalized(point: Array) -> Array:
         errors = np.moveaxis(point @ NORMALS.T, -1, 0)
-        total: Floats = point @ OBJECTIVE + combination.value(SIGMA * kernel.value(errors, ALPHA))
+        total: Array = point @ OBJECTIVE + combination.value(SIGMA * kernel.value(errors, ALPHA))
         return total
 
     return penalized
 
 
-def multipliers() -> Floats:
+def multipliers() -> Array:
     """Multipliers (2,) at the solution, the origin: Bᵀλ = −∇O."""
-    found: Floats = np.linalg.solve(NORMALS.T, -OBJECTIVE)
+    found: Array = np.linalg.solve(NORMALS.T, -OBJECTIVE)
     return found
 
 
@@ -69,20 +69,20 @@ def gradient_size() -> float:
     return float(np.linalg.norm(OBJECTIVE))
 
 
-def _points(function: Callable[[Floats], Floats]) -> Floats:
+def _points(function: Callable[[Array], Array]) -> Array:
     """Where each iteration led."""
     width = published.DIFFERENCE_INTERVAL
     points = [START]
 
-    def value(x: Floats) -> float:
+    def value(x: Array) -> float:
         return float(function(x))
 
-    def gradient(x: Floats) -> Floats:
+    def gradient(x: Array) -> Array:
         steps = 0.5 * width * np.eye(x.size)
-        difference: Floats = (function(x + steps) - function(x - steps)) / width
+        difference: Array = (function(x + steps) - function(x - steps)) / width
         return difference
 
-    def keep(xk: Floats) -> None:
+    def keep(xk: Array) -> None:
         points.append(xk.copy())
 
     minimize(value, START, method="BFGS", jac=gradient, callback=keep)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .trials import Floats
+from ...types import Array
 
 CONFIDENCE = 0.95
 RESAMPLES = 10_000
@@ -42,7 +42,7 @@ def median_of(values: NDArray[Any]) -> Median:
     return Median(float(np.median(values)), float(low), float(high), values.size)
 
 
-def resampled_medians(values: NDArray[Any], size: int) -> Floats:
+def resampled_medians(values: NDArray[Any], size: int) -> Array:
     """Medians of `RESAMPLES` samples of `size` drawn from `values` with replacement.
 
     A resample's median depends on its middle ranks only, and those have a known distribution: the k-th
@@ -54,12 +54,12 @@ def resampled_medians(values: NDArray[Any], size: int) -> Floats:
     last = ordered.size - 1
     below = ordered[np.minimum((lower * ordered.size).astype(np.intp), last)]
     above = ordered[np.minimum((upper * ordered.size).astype(np.intp), last)]
-    middle: Floats = 0.5 * below + 0.5 * above
+    middle: Array = 0.5 * below + 0.5 * above
     return middle
 
 
 @lru_cache(maxsize=32)
-def _middle_ranks(size: int) -> tuple[Floats, Floats]:
+def _middle_ranks(size: int) -> tuple[Array, Array]:
     """The two middle ranks, in [0, 1], of `RESAMPLES` samples of `size` uniform numbers."""
     generator = np.random.default_rng(_BOOTSTRAP_SEED)
     k = (size + 1) // 2

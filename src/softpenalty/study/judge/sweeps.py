@@ -9,9 +9,10 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
+from ...types import Array
 from ..design import published
 from ..design.published import Slope
-from .trials import Columns, Floats, group_by
+from .trials import Columns, group_by
 
 BREAKDOWN_FACTOR = 3.0  # the points on a line scatter by a few percent, a broken one lies far off
 
@@ -28,10 +29,10 @@ class Sweep:
         Errors of the m problems that are on record at every value.
     """
 
-    parameters: Floats
-    medians: Floats
+    parameters: Array
+    medians: Array
     samples: NDArray[np.int64]
-    errors: Floats
+    errors: Array
 
     def between(self, low: float, high: float) -> Sweep:
         """Part of the sweep with ``low <= parameter <= high`` (ends included, whatever their rounding)."""
@@ -47,7 +48,7 @@ class Sweep:
         """
         return _median_slope(self.parameters, self.errors)
 
-    def local_slopes(self) -> Floats:
+    def local_slopes(self) -> Array:
         """The same between neighbours: array (k − 1,)."""
         pairs = range(1, self.parameters.size)
         return np.array(
@@ -66,7 +67,7 @@ class Sweep:
 EMPTY_SWEEP = Sweep(np.empty(0), np.empty(0), np.empty(0, dtype=np.int64), np.empty((0, 0)))
 
 
-def _median_slope(parameters: Floats, errors: Floats) -> float:
+def _median_slope(parameters: Array, errors: Array) -> float:
     usable = (np.isfinite(errors) & (errors > 0.0)).all(axis=0)
     if parameters.size < 2 or not usable.any():
         return np.nan

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 Columns = dict[str, NDArray[Any]]
 """Arrays of equal length by name, an entry a trial; the names are the fields of `records.Trial`."""
-Floats = NDArray[np.float64]
 
 COLUMN_OF = {"error": "distance", "iterations": "iterations"}
 """The column of each quantity of the paper's table."""

@@ -14,12 +14,13 @@ import numpy as np
 from ...formulas.kernels import KERNELS
 from ...formulas.operators import penalty_function
 from ...formulas.prediction import predicted_error
+from ...types import Array
 from ..design import published
 from ..design.experiments import COLOURS, LABELS, STANDARD
 from ..judge import corner
 from ..judge.facts import Facts
 from ..judge.numbers import power_of_ten
-from ..judge.trials import COLUMN_OF, Columns, Floats, group_by
+from ..judge.trials import COLUMN_OF, Columns, group_by
 
 QUANTILES = (0.05, 0.25, 0.50, 0.75, 0.95)
 """Whisker, box, median, box, whisker."""
@@ -37,8 +38,8 @@ class Curve:
     label: str
     family: str
     variant: int
-    x: Floats
-    y: Floats
+    x: Array
+    y: Array
     mark: tuple[float, float] | None = None
 
 
@@ -58,9 +59,9 @@ class Panel:
 class View:
     """Values (k, k) of a function on a square, one axis (k,) for both variables; contours at `levels`."""
 
-    axis: Floats
-    values: Floats
-    levels: Floats
+    axis: Array
+    values: Array
+    levels: Array
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,7 @@ def views(path: corner.Path) -> tuple[View, View]:
     return whole, close
 
 
-def _view(axis: Floats, values: Floats) -> View:
+def _view(axis: Array, values: Array) -> View:
     return View(axis, values, np.unique(np.quantile(values, _LEVELS)))
 
 
@@ -267,6 +268,6 @@ def _guides(facts: Facts, experiment: str) -> tuple[Curve, ...]:
     return tuple(guides)
 
 
-def _box(values: Floats, configuration: str, group: int, published_median: float | None) -> Box:
+def _box(values: Array, configuration: str, group: int, published_median: float | None) -> Box:
     low, first, middle, third, high = np.quantile(values, QUANTILES, method="averaged_inverted_cdf").tolist()
     return Box(configuration, group, (low, first, middle, third, high), values.size, published_median)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .active_set import QP
-from .point import Array, Mask, Model, Point, largest
-from .subproblem import Subproblem
+from ...types import Array, Mask
+from ..norms import largest
+from .model import Model, Point
+from .subproblem.qp import QP
+from .subproblem.steering import Subproblem
 
 __all__ = ["conflict", "less_violated"]
 

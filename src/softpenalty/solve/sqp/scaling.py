@@ -11,11 +11,10 @@ zero there, so a unit is changed as far as both demand it.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ...types import Array
 
 __all__ = ["variable_units"]
-
-Array = NDArray[np.float64]
 
 BAND = 1e2  # units within this factor of the usual one stay as they are
 NEGLIGIBLE = 1e-15  # entries below this share of the largest in their row are rounding

@@ -14,8 +14,9 @@ import time
 import numpy as np
 from scipy.linalg import lapack
 
-from .active_set import ABOVE, BELOW, CORNER, QP, QPSolution
-from .point import Array, largest
+from ....types import Array
+from ...norms import largest
+from .qp import ABOVE, BELOW, CORNER, QP, QPSolution
 
 __all__ = ["solve_path"]
 

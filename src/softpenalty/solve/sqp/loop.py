@@ -7,20 +7,26 @@ matrix is measured by the gradient, so the steps do not depend on the units of o
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from .curvature import Curvature, ExactCurvature, SecantCurvature
+from ...types import Array, Mask
+from ..norms import largest
+from ..status import SUCCESSES, Status
+from ..tolerances import NOISE_FACTOR, Measure, Sizes, Tolerances
+from ..watch import Watch
+from .curvature.convexify import Curvature
+from .curvature.exact import ExactCurvature
+from .curvature.secant import SecantCurvature
 from .infeasibility import conflict, less_violated
 from .line_search import search
 from .merit import BalancedMerit, ExactMerit, Merit
-from .point import Array, Mask, Model, Point, largest
-from .stopping import NOISE_FACTOR, SUCCESSES, Limits, Measure, Sizes, Status, Tolerances
-from .subproblem import Step, Subproblem
+from .model import Model, Point
+from .subproblem.steering import Step, Subproblem
 
-__all__ = ["Iterate", "Outcome", "solve_sqp"]
+__all__ = ["Ending", "Iterate", "run_attempts"]
 
 EXACT_SHARE = 0.1  # the exact merit must predict a fall of this share of d·Bd, else its weights are raised
 EXACT_GOAL = 0.5  # ... to predict this share
@@ -77,9 +83,21 @@ class Iterate:
     iteration: int
     trials: int = 0  # of the line search that led here
 
+    def record(self, sign: Array) -> dict[str, Any]:
+        """One row of the history; ``sign`` (m,) gives the multipliers the user's signs."""
+        return {
+            "nit": self.iteration,
+            "fun": self.point.f,
+            "maxcv": self.violation,
+            "stationarity": self.measure.stationarity,
+            "step": self.measure.step,
+            "trials": self.trials,
+            "multipliers": self.y * sign,
+        }
+
 
 @dataclass(slots=True)
-class Outcome:
+class Ending:
     """How a solve ended: the iterate to return and, where infeasible, rows and bounds in conflict."""
 
     status: Status
@@ -89,28 +107,22 @@ class Outcome:
     conflict: tuple[Mask, Mask] | None = None
 
 
-Monitor = Callable[[Iterate], bool]
-
-
-def solve_sqp(
-    model: Model, tolerances: Tolerances, limits: Limits, monitor: Monitor, exact_hessian: bool = False
-) -> Outcome:
+def run_attempts(model: Model, tolerances: Tolerances, watch: Watch, exact_hessian: bool = False) -> Ending:
     """Solve from ``model.start``; where that fails, once more and more carefully.
 
     Parameters
     ----------
     model : Model
         Defined at its start.
-    tolerances, limits : when to stop
-    monitor : told about each iterate; True stops
+    tolerances, watch : when to stop; `watch` sees every iterate
     exact_hessian : whether to use the user's second derivatives (the second attempt never does)
     """
     curvature = ExactCurvature(model) if exact_hessian else SecantCurvature(model.n, model.m)
-    first = _Attempt(model, FIRST, curvature, tolerances, limits, monitor, 0).run()
+    first = _Attempt(model, FIRST, curvature, tolerances, watch, 0).run()
     if first.status not in TRY_AGAIN:
         return first
     secant = SecantCurvature(model.n, model.m)
-    second = _Attempt(model, SECOND, secant, tolerances, limits, monitor, first.iterations + 1).run()
+    second = _Attempt(model, SECOND, secant, tolerances, watch, first.iterations + 1).run()
     if second.status in SUCCESSES or _better(second.iterate, first.iterate, tolerances):
         return second
     first.iterations = second.iterations
@@ -163,12 +175,11 @@ class _Attempt:
         strategy: Strategy,
         curvature: Curvature,
         tolerances: Tolerances,
-        limits: Limits,
-        monitor: Monitor,
+        watch: Watch,
         iteration: int,
     ) -> None:
         self.model, self.strategy, self.curvature = model, strategy, curvature
-        self.tolerances, self.limits, self.monitor = tolerances, limits, monitor
+        self.tolerances, self.watch = tolerances, watch
         self.iteration = iteration
         self.point = point = model.at(model.start)
         model.differentiate(point)
@@ -178,7 +189,7 @@ class _Attempt:
         self.f_unit, self.sizes = 0.0, Sizes.at(point.g, model.start_sizes)
         self.unit = point.length
         self.far = FAR * max(1.0, float((model.violations(point.r) / self.unit).sum()))
-        self.subproblem = Subproblem(model.equality, model.n, strategy.nu * (g_size or 1.0), limits.deadline)
+        self.subproblem = Subproblem(model.equality, model.n, strategy.nu * (g_size or 1.0), watch.deadline)
         self.weights = np.zeros(model.m)  # of the exact merit, in the rows' own units
         self.B = curvature.begin(point, self.scale())
         self.best: Iterate | None = None
@@ -188,7 +199,7 @@ class _Attempt:
         self.lowest = np.inf  # exact merit that the stall test compares with
         self.reaches: list[float] = []
 
-    def run(self) -> Outcome:
+    def run(self) -> Ending:
         """Iterate to the end."""
         model = self.model
         while True:
@@ -199,7 +210,7 @@ class _Attempt:
             )
             iterate = None
             if step is None:
-                status = self.limits.reached(self.iteration)
+                status = self.watch.reached(self.iteration)
                 going_on = self.restart()
             else:
                 plan = self.weigh(local, step)
@@ -326,9 +337,7 @@ class _Attempt:
                 return Status.ATTAINED if measure.attained(self.tolerances) else Status.NO_PROGRESS
         elif self.is_stuck(iterate, local, step, plan):
             return Status.INFEASIBLE
-        if self.monitor(iterate):
-            return Status.CALLBACK
-        return self.limits.reached(self.iteration)
+        return self.watch.see(self.model.expand(iterate.point.x), iterate.record(self.model.sign))
 
     def is_stuck(self, iterate: Iterate, local: _Local, step: Step, plan: _Plan) -> bool:
         """Whether no step lowers the violation, by a certificate that has held for some iterations.
@@ -405,7 +414,7 @@ class _Attempt:
         self.B = self.curvature.begin(found, self.scale())
         return True
 
-    def end(self, status: Status, iterate: Iterate | None = None) -> Outcome:
+    def end(self, status: Status, iterate: Iterate | None = None) -> Ending:
         """The outcome, with the best point unless the last one is the answer."""
         if status in (*SUCCESSES, Status.UNBOUNDED) and iterate is not None:
             chosen = iterate
@@ -423,7 +432,7 @@ class _Attempt:
             if least is not None and less and self.model.differentiate(least):
                 self.point = least
                 chosen = self.blank()
-        return Outcome(status, chosen, self.iteration, self.sizes, in_conflict)
+        return Ending(status, chosen, self.iteration, self.sizes, in_conflict)
 
     def blank(self) -> Iterate:
         """The current point without step or multipliers."""

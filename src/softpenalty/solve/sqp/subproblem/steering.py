@@ -13,9 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import piqp
 
-from .active_set import ABOVE, BELOW, CORNER, QP, QPSolution, States, correct, solve_from_guess
+from ....types import Array, Mask
+from ...norms import largest
+from .active_set import solve_from_guess
+from .correction import correct
 from .path import solve_path
-from .point import Array, Mask, largest
+from .qp import ABOVE, BELOW, CORNER, QP, QPSolution, States
 
 __all__ = ["Step", "Subproblem"]
 

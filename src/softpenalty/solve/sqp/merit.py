@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from .point import Array, Mask
+from ...types import Array, Mask
 
 __all__ = ["BalancedMerit", "ExactMerit", "Merit"]
 

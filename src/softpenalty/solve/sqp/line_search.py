@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...types import Array
 from .merit import Merit
-from .point import Array, Model, Point
+from .model import Model, Point
 
 __all__ = ["Search", "search"]
 
@@ -17,7 +18,7 @@ ROUNDING = 1e-13  # relative to the merit: changes below it are not visible
 SHRINK = (0.1, 0.5)  # limits of one reduction by interpolation
 RETREAT = 0.25  # reduction after an undefined point
 MAX_TRIALS = 40
-SHORTEST = 1e-9  # of the first step length: shorter steps mean that the direction does not descend
+SHORTEST = 1e-9  # shorter steps mean that the direction does not descend
 
 
 @dataclass(slots=True)
@@ -44,7 +45,7 @@ def search(
     """
     start = point.f + merit.penalty(point.r / point.length)
     slack = max(ROUNDING * abs(start), model.spacing * abs(point.f))
-    shortest = SHORTEST * t
+    shortest = SHORTEST if t > SHORTEST else SHORTEST * t  # a limited reach may make the first one tiny
     for trial in range(1, MAX_TRIALS + 1):
         new = model.at(model.moved(point.x, t * d))
         value = np.inf

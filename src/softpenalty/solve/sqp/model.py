@@ -9,25 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ...types import Array, Mask
+from ..norms import all_finite, largest
 from .scaling import variable_units
 
-__all__ = [
-    "Array",
-    "EvaluationLike",
-    "Mask",
-    "Model",
-    "Point",
-    "RowsLike",
-    "all_finite",
-    "find_start",
-    "largest",
-]
+__all__ = ["EvaluationLike", "Model", "Point", "RowsLike"]
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-
-START_TRIALS = 30  # perturbations tried when nothing is defined at the start
-START_RADIUS = 1e-5  # the first perturbation, relative to max(1, |x|); doubled each time
 ROUNDED = 1e-13  # share of a step that is rounding
 SUBPROBLEM_ACCURACY = 1e-10  # of one component of a step, relative to the largest
 SHORTEST_ROW = 1e-150  # a row whose gradient is shorter counts as having none
@@ -58,16 +45,6 @@ class RowsLike(Protocol):
     def target(self) -> Array: ...
     @property
     def equality(self) -> Mask: ...
-
-
-def largest(vector: Array) -> float:
-    """Largest absolute entry, 0 for an empty vector."""
-    return float(np.maximum.reduce(np.absolute(vector))) if vector.size else 0.0
-
-
-def all_finite(array: Array) -> bool:
-    """Whether no entry is infinite or NaN, by the sum: five times as fast as looking at each."""
-    return math.isfinite(np.add.reduce(array, axis=None))
 
 
 @dataclass(slots=True)
@@ -129,7 +106,7 @@ class Model:
         self.n, self.m = self.free.size, rows.equality.size
         # max(r, floor·r) is |r| for an equality and max(r, 0) for an inequality.
         self._floor = np.where(rows.equality, -1.0, 0.0)
-        self._sign = rows.sign
+        self.sign = rows.sign
         self._plain = bool((rows.sign == 1.0).all())
         self._in_order = np.array_equal(rows.source, np.arange(self.m))
         self.least_violated: Point | None = None  # of all points evaluated, as long as none is feasible
@@ -176,7 +153,7 @@ class Model:
         c = values if self._in_order else values[self._rows.source]
         r = c[: self.m] - self.target
         if not self._plain:
-            r *= self._sign
+            r *= self.sign
         if not math.isfinite(f) or not all_finite(r):
             f = np.nan
         point = Point(x, float(f), r, values=values)
@@ -214,7 +191,7 @@ class Model:
         # Values that no row compares with anything may follow the last one that a row does.
         A = A[: self.m] if self._in_order else A[self._rows.source]
         if not self._plain:
-            A = A * self._sign[:, None]
+            A = A * self.sign[:, None]
         if not self._all_free:
             g, A = g[self.free], A[:, self.free]
         if self._scaled:
@@ -261,28 +238,9 @@ class Model:
         """Exact Hessian (n, n) of the Lagrangian with row multipliers ``y``; None when not finite."""
         values = self._evaluation.values(self.expand(point.x))[1]
         weights = np.zeros(values.size)
-        np.add.at(weights, self._rows.source, self._sign * y)
+        np.add.at(weights, self._rows.source, self.sign * y)
         H = self._evaluation.hessian(self.expand(point.x), weights)
         if H is None or not np.isfinite(H).all():
             return None
         H = H if self._all_free else H[np.ix_(self.free, self.free)]
         return H * self.units * self.units[:, None] if self._scaled else H
-
-
-def find_start(evaluation: EvaluationLike, x0: Array, lower: Array, upper: Array) -> Array | None:
-    """A point near ``x0`` where all values and derivatives are finite, or None.
-
-    Without one, no step can be computed; many models are undefined exactly at their natural start (a
-    logarithm at 0) and fine beside it.
-    """
-    random = np.random.default_rng(0)
-    x = np.clip(x0, lower, upper)
-    for trial in range(START_TRIALS + 1):
-        f, c = evaluation.values(x)
-        if np.isfinite(f) and np.isfinite(c).all():
-            g, J = evaluation.derivatives(x)
-            if np.isfinite(g).all() and np.isfinite(J.data if hasattr(J, "toarray") else J).all():
-                return x
-        shift = START_RADIUS * 2.0**trial * np.maximum(1.0, np.abs(x0)) * random.uniform(-1.0, 1.0, x0.size)
-        x = np.clip(x0 + shift, lower, upper)
-    return None

@@ -1,87 +1,22 @@
-"""Why a solve stopped, what to try next, and the tests that decide it."""
+"""When a point is good enough: tolerances, what is compared with them, and relative to what."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 
-from .point import Array
+from ..types import Array
 
-__all__ = ["NOISE_FACTOR", "SUCCESSES", "Limits", "Measure", "Sizes", "Status", "Tolerances"]
-
-
-class Status(Enum):
-    """Reason of the stop: a number for `result.status` and what to know or to try next."""
-
-    CONVERGED = (0, "Converged: stationary and feasible within tolerance.")
-    ITERATION_LIMIT = (
-        1,
-        "Iteration limit reached: continue from `result.x` or raise options['maxiter'].",
-    )
-    EVALUATION_LIMIT = (
-        2,
-        "Evaluation limit reached: continue from `result.x` or raise options['maxfev'].",
-    )
-    INFEASIBLE = (
-        3,
-        "Infeasible: no nearby point violates the constraints less. Relax one of those that conflict "
-        "(see `result.conflict`) or start elsewhere.",
-    )
-    UNBOUNDED = (
-        4,
-        "Unbounded: the objective falls without limit at feasible points. Add the bound or constraint that "
-        "is missing.",
-    )
-    NO_PROGRESS = (
-        5,
-        "Line search failed: no step improves the point any further, yet it is not stationary within "
-        "tolerance. Check the derivatives, look for kinks or noise, or accept a larger `tol`.",
-    )
-    CALLBACK = (6, "Stopped by the callback.")
-    INVALID_START = (
-        7,
-        "Invalid start: the functions or their derivatives are not finite at `x0` nor near it. Start where "
-        "they are defined, or add bounds that keep x there.",
-    )
-    ATTAINED = (
-        10,
-        "Converged to the attainable accuracy: stationary as far as rounding in the functions shows.",
-    )
-    TIME_LIMIT = (8, "Time limit reached: continue from `result.x` or raise options['max_time'].")
-    ERROR_LEFT = (
-        9,
-        "The minimum of the penalty was found, but it leaves an error beyond tolerance, as penalties do. "
-        "Use method='multiplier' or 'sqp', lower options['alpha'], or say in options['constraint_tol'] which "
-        "error you accept.",
-    )
-    WEAK_PENALTY = (
-        11,
-        "The penalty is too weak: a constraint is violated although its multiplier has reached sigma. Raise "
-        "options['sigma'], or leave it out and it is found.",
-    )
-
-    @property
-    def number(self) -> int:
-        """What `result.status` holds."""
-        return self.value[0]
-
-    @property
-    def message(self) -> str:
-        """What `result.message` starts with."""
-        return self.value[1]
-
+__all__ = ["ATTAINABLE_SHARE", "NOISE_FACTOR", "Measure", "Sizes", "Tolerances"]
 
 SEEN_SHARE = 1e-3  # of the steepest gradient seen, that counts as each variable's gradient at least
 OWN_SHARE = 100.0  # tolerance of a residual times the variable's own reach, in units of the usual tolerance
-SUCCESSES = (Status.CONVERGED, Status.ATTAINED)
 NOISE_FACTOR = 7.0  # a residual below so many times the error of differences cannot be told from zero
 NOISE_LIMIT = 1e-3  # ... but where that exceeds this share of the largest gradient seen, nothing is known
 ATTAINABLE = 10.0  # a predicted fall below so many roundings of the merit cannot be seen
 ATTAINABLE_SHARE = 100.0  # stationarity that may be left then, in units of the tolerance
+ROUNDED_PREDICTION = 10.0  # a negative predicted fall this many tolerances deep is still rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +57,6 @@ class Tolerances:
             max(default.objective * min(share * share, share), 1e-15),
             default.step * min(share, 1.0),
         )
-
-
-ROUNDED_PREDICTION = 10.0  # a negative predicted fall this many tolerances deep is still rounding
 
 
 @dataclass(slots=True)
@@ -215,32 +147,3 @@ class Sizes:
         worth = max(float(changes.max(initial=0.0)), enough * float(self.reach.max(initial=0.0))) or 1.0
         own = float((np.abs(residual) * self.reach).max(initial=0.0)) / worth
         return max(float(np.abs(residual).max(initial=0.0)) / size, own / OWN_SHARE)
-
-
-@dataclass(slots=True)
-class Limits:
-    """What the user allows in iterations, evaluations and seconds."""
-
-    iterations: int
-    evaluations: float
-    seconds: float
-    evaluated: Callable[[], int]
-    started: float = 0.0
-
-    def __post_init__(self) -> None:
-        self.started = time.perf_counter()
-
-    @property
-    def deadline(self) -> float:
-        """Reading of the clock at which the time is up."""
-        return self.started + self.seconds
-
-    def reached(self, iterations: int) -> Status | None:
-        """The status of the first limit that is reached, if any."""
-        if iterations >= self.iterations:
-            return Status.ITERATION_LIMIT
-        if self.evaluated() >= self.evaluations:
-            return Status.EVALUATION_LIMIT
-        if time.perf_counter() >= self.deadline:
-            return Status.TIME_LIMIT
-        return None

@@ -1,0 +1,76 @@
+"""What a point is, measured anew from what the user's functions returned there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..problem.problem import Problem
+from ..types import Array
+from .outcome import Outcome
+from .status import SUCCESSES, Status
+from .tolerances import ATTAINABLE_SHARE
+
+__all__ = ["Judgement", "judge"]
+
+ROUNDING = 1e-14  # some units of rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict on an outcome.
+
+    Attributes
+    ----------
+    status : the reason of the stop, or success where the point is one, and only there
+    kkt : stationarity, feasibility and complementarity
+    errors, multipliers : (m,) of the rows, with the user's signs
+    by_value : (k,) multipliers summed over the rows of each value
+    z : (n,) multipliers of the bounds
+    """
+
+    status: Status
+    kkt: dict[str, float]
+    errors: Array
+    multipliers: Array
+    by_value: Array
+    z: Array
+
+
+def judge(problem: Problem, outcome: Outcome) -> Judgement:
+    """Measure the outcome's point with the user's own scaling."""
+    solution, tolerances, status, rows = outcome.solution, outcome.tolerances, outcome.status, problem.rows
+    x, g, lower, upper = solution.x, solution.g, problem.lower, problem.upper
+    # Rounding may leave a multiplier at a bound that does not exist: it counts as a residual instead.
+    z = np.clip(
+        solution.z, np.where(np.isfinite(lower), -np.inf, 0.0), np.where(np.isfinite(upper), np.inf, 0.0)
+    )
+    errors = rows.errors(solution.values)
+    violations = rows.violations(errors)
+    multipliers = solution.y * rows.sign
+    by_value = rows.pull_back(multipliers, solution.values.size)
+    residual = g + solution.J.T @ by_value + z
+    gaps = np.where(z > 0.0, upper - x, np.where(z < 0.0, x - lower, 0.0))
+    slack = np.concatenate([np.abs(multipliers * errors), np.abs(z * gaps)])
+    x_size = max(1.0, float(np.abs(x).max(initial=0.0)))
+    worth = max(abs(solution.f), float(np.abs(g).max(initial=0.0)) * x_size) or 1.0
+    outside = float(np.maximum(lower - x, x - upper).max(initial=0.0))
+    kkt = {
+        "stationarity": outcome.stationarity(residual),
+        "feasibility": max(float(violations.max(initial=0.0)), outside),
+        "complementarity": float(slack.max(initial=0.0)) / worth,
+    }
+    # A row cannot be met better than rounding in x and in its own value allows.
+    rounding = ROUNDING * np.asarray(abs(solution.J) @ np.maximum(1.0, np.abs(x))).ravel()
+    allowed = tolerances.feasibility * np.maximum(1.0, np.abs(rows.target)) + rounding[rows.source]
+    feasible = bool((violations <= allowed).all()) and outside <= tolerances.feasibility
+    share = ATTAINABLE_SHARE if status is Status.ATTAINED else 1.0
+    optimal = feasible and kkt["stationarity"] <= share * tolerances.stationarity
+    optimal = optimal and kkt["complementarity"] <= tolerances.complementarity
+    # A point that meets the tolerances is a success even if the search beyond it failed, and only then.
+    if optimal and status in (Status.NO_PROGRESS, Status.ERROR_LEFT):
+        status = Status.CONVERGED
+    elif status in SUCCESSES and not optimal:
+        status = Status.NO_PROGRESS
+    return Judgement(status, kkt, errors, multipliers, by_value, z)

@@ -1,0 +1,51 @@
+"""What a method hands over: a point with its multipliers, and why it stopped there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..types import Array
+from .status import Status
+from .tolerances import Tolerances
+
+__all__ = ["Outcome", "Solution"]
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """A point in all variables with its multipliers, in the rows' canonical sign.
+
+    ``x`` (n,), ``f``, ``values`` (k,), ``g`` (n,), ``J`` (k, n), ``y`` (m,), ``z`` (n,).
+    """
+
+    x: Array
+    f: float
+    values: Array
+    g: Array
+    J: Any
+    y: Array
+    z: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a solve ended.
+
+    Attributes
+    ----------
+    solution : the point to return
+    status : why the method stopped; the result does not take it at its word
+    tolerances : what success requires
+    stationarity : measures the residual (n,) of the gradient as the method does
+    iterations : made in all
+    conflict : labels of what cannot hold together, where infeasible
+    """
+
+    solution: Solution
+    status: Status
+    tolerances: Tolerances
+    stationarity: Callable[[Array], float]
+    iterations: int
+    conflict: Sequence[str] = ()

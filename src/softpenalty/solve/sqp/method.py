@@ -1,0 +1,87 @@
+"""The method "sqp": a problem as the dense algorithm sees it, and its answer in the user's variables."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from ...problem.canonical import Rows
+from ...problem.problem import Problem
+from ...types import Array
+from ..norms import largest
+from ..options import Options
+from ..outcome import Outcome, Solution
+from ..status import Status
+from ..tolerances import Measure, Sizes, Tolerances
+from ..watch import Watch
+from .loop import Ending, Iterate, run_attempts
+from .model import Model
+
+__all__ = ["solve_sqp"]
+
+DENSE_LIMIT = 4_000_000  # entries of a dense n × n or m × n matrix that the dense method accepts (32 MB)
+
+
+def solve_sqp(problem: Problem, options: Options, watch: Watch) -> Outcome:
+    """Solve by penalty QPs; see `loop`."""
+    tolerances = Tolerances.at(options.tol, options.constraint_tol)
+    rows = problem.rows
+    model = Model(problem.evaluation, rows, problem.lower, problem.upper, problem.start)
+    if max(model.n, model.m) * model.n > DENSE_LIMIT:
+        raise ValueError(
+            f"`minimize(method='sqp')` is dense and takes matrices up to {DENSE_LIMIT} entries; got "
+            f"{model.n} free variables and {model.m} constraint rows. Use method='multiplier', which "
+            "takes sparse Jacobians as they are and keeps one n × n matrix, or a sparse solver such as IPOPT."
+        )
+    if model.n:
+        ending = run_attempts(model, tolerances, watch, problem.evaluation.has_hessian)
+    else:
+        ending = _nothing_free(model, tolerances)
+    iterate, history = ending.iterate, watch.history
+    if not history or history[-1]["nit"] < iterate.iteration:  # the last one, which no callback saw
+        history.append(iterate.record(rows.sign))
+    point = iterate.point
+    f, values, g, J = point.f, point.values, point.gradient, point.jacobian
+    z = model.expand_dual(iterate.z)
+    if model.n < z.size:  # what a fixed variable is worth follows from stationarity
+        fixed = problem.lower == problem.upper
+        z[fixed] = -(g + J.T @ rows.pull_back(iterate.y * rows.sign, values.size))[fixed]
+    return Outcome(
+        Solution(model.expand(point.x).copy(), f, values, g, J, iterate.y, z),
+        ending.status,
+        tolerances,
+        partial(_stationarity, model, ending),
+        ending.iterations,
+        _conflict_labels(ending, rows, model),
+    )
+
+
+def _stationarity(model: Model, ending: Ending, residual: Array) -> float:
+    """The residual (n_all,) of the gradient as the algorithm measures it."""
+    point = ending.iterate.point
+    own = residual[model.free] * model.units
+    return ending.sizes.stationarity(own, point.g, ending.iterate.enough)
+
+
+def _nothing_free(model: Model, tolerances: Tolerances) -> Ending:
+    """All variables are fixed: the start is the answer, feasible or not."""
+    point = model.at(model.start)
+    model.differentiate(point)
+    violations = model.violations(point.r)
+    worst = largest(violations)
+    measure = Measure(worst, 0.0, 0.0, 0.0, 0.0, 0.0)
+    iterate = Iterate(point, np.zeros(model.m), np.zeros(0), measure, worst, 0.0, 0)
+    relative, sizes = largest(violations / model.target_size), Sizes.at(point.g, model.start_sizes)
+    if relative <= tolerances.feasibility:
+        return Ending(Status.CONVERGED, iterate, 0, sizes)
+    return Ending(Status.INFEASIBLE, iterate, 0, sizes, (violations > 0.0, np.zeros(0, dtype=bool)))
+
+
+def _conflict_labels(ending: Ending, rows: Rows, model: Model) -> list[str]:
+    if ending.conflict is None:
+        return []
+    in_rows, in_bounds = ending.conflict
+    return [rows.labels[i] for i in np.flatnonzero(in_rows)] + [
+        f"bounds of x[{model.free[i]}]" for i in np.flatnonzero(in_bounds)
+    ]

@@ -1,0 +1,1 @@
+"""The penalty QP of one iteration, three ways to its solution."""

@@ -1,0 +1,32 @@
+"""A point near the start at which everything is defined."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..types import Array
+from .sqp.model import EvaluationLike
+
+__all__ = ["find_start"]
+
+START_TRIALS = 30  # perturbations tried when nothing is defined at the start
+START_RADIUS = 1e-5  # the first perturbation, relative to max(1, |x|); doubled each time
+
+
+def find_start(evaluation: EvaluationLike, x0: Array, lower: Array, upper: Array) -> Array | None:
+    """A point near ``x0`` where all values and derivatives are finite, or None.
+
+    Without one, no step can be computed; many models are undefined exactly at their natural start (a
+    logarithm at 0) and fine beside it.
+    """
+    random = np.random.default_rng(0)
+    x = np.clip(x0, lower, upper)
+    for trial in range(START_TRIALS + 1):
+        f, c = evaluation.values(x)
+        if np.isfinite(f) and np.isfinite(c).all():
+            g, J = evaluation.derivatives(x)
+            if np.isfinite(g).all() and np.isfinite(J.data if hasattr(J, "toarray") else J).all():
+                return x
+        shift = START_RADIUS * 2.0**trial * np.maximum(1.0, np.abs(x0)) * random.uniform(-1.0, 1.0, x0.size)
+        x = np.clip(x0 + shift, lower, upper)
+    return None

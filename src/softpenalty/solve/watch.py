@@ -1,0 +1,91 @@
+"""What goes on during a solve: the history, the user's callback, and the limits."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any
+
+from ..types import Array
+from .result import History, Result
+from .status import Status
+
+__all__ = ["Watch", "read_callback"]
+
+Tell = Callable[[Result], bool]  # what a callback has become: True stops
+
+
+class Watch:
+    """Sees every iteration of a solve and says when it has to end.
+
+    Parameters
+    ----------
+    iterations, evaluations, seconds : what the user allows
+    evaluated : how many evaluations were made so far
+    tell : the user's callback, made by `read_callback`
+    """
+
+    def __init__(
+        self,
+        iterations: int,
+        evaluations: float,
+        seconds: float,
+        evaluated: Callable[[], int],
+        tell: Tell | None = None,
+    ) -> None:
+        self.iterations, self.evaluations, self.evaluated, self.tell = (
+            iterations,
+            evaluations,
+            evaluated,
+            tell,
+        )
+        self.deadline = time.perf_counter() + seconds  #: reading of the clock at which the time is up
+        self.history = History()
+
+    def see(self, x: Array, row: dict[str, Any]) -> Status | None:
+        """Take in an iteration at x (n,) and tell the user; the reason to stop, if there is one."""
+        self.history.append(row)
+        if self.tell is not None and self.tell(Result(x=x.copy(), **row)):
+            return Status.CALLBACK
+        return self.reached(row["nit"])
+
+    def reached(self, iterations: int) -> Status | None:
+        """The status of the first limit that is reached, if any."""
+        if iterations >= self.iterations:
+            return Status.ITERATION_LIMIT
+        if self.evaluated() >= self.evaluations:
+            return Status.EVALUATION_LIMIT
+        if time.perf_counter() >= self.deadline:
+            return Status.TIME_LIMIT
+        return None
+
+
+def read_callback(callback: Callable[..., Any] | None) -> Tell | None:
+    """A function of the intermediate result that says whether to stop, from any of SciPy's forms."""
+    if callback is None:
+        return None
+    if not callable(callback):
+        raise TypeError(f"`minimize(callback=...)` must be callable or None; got {callback!r}.")
+    try:
+        parameters = inspect.signature(callback).parameters
+    except (TypeError, ValueError):  # builtins without a signature
+        parameters = MappingProxyType({})
+    by_name = "intermediate_result" in parameters
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    required = [p for p in parameters.values() if p.kind in positional and p.default is p.empty]
+
+    def tell(result: Result) -> bool:
+        try:
+            if by_name:
+                callback(intermediate_result=result)
+            elif len(required) == 2:  # the form of "trust-constr", which stops where it returns True
+                return bool(callback(result.x, result))
+            else:
+                callback(result.x)
+        except StopIteration:
+            return True
+        return False
+
+    return tell

@@ -1,0 +1,174 @@
+"""Penalties for JAX: stateless ones, and a state of weights that find themselves while training.
+
+    state = init(1, alpha=0.02)
+    state = observe(state, errors)
+    loss = objective + jax.lax.stop_gradient(weight(state)) @ errors
+    state = ascend(state)
+
+All functions are pure; they may be compiled, scanned and mapped.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..extras import install_hint
+from ..formulas.combinations import Combination
+from ..formulas.kernels import Kernel
+from ..formulas.operators import find_operator
+from ..formulas.penalty import penalty_and_multipliers
+from .rule import Memory, Rule, make_rule
+
+try:
+    import jax
+    import jax.numpy as jnp
+except ImportError as error:
+    raise ImportError(f"`softpenalty.training.jax` needs JAX: {install_hint('jax')}.") from error
+
+__all__ = [
+    "State", "ascend", "bias", "init", "multiplier", "observe", "penalty", "sigma", "violation", "weight"
+]  # fmt: skip
+
+Array = Any  # a JAX array, traced or not
+
+jax.tree_util.register_pytree_node(Rule, lambda rule: ((), rule), lambda rule, _: rule)  # no leaves
+
+
+class State(NamedTuple):
+    """n adaptive constraints. The settings are part of the tree's structure, everything else are leaves."""
+
+    rule: Rule
+    alpha: Array  #: () or (n,)
+    memory: Memory  #: arrays (n,), as the last `ascend` left them
+    errors: Array  #: (n,) of the last `observe`; NaN where a constraint was absent
+    mean: Array  #: (n,) moving average with those errors in it
+
+
+def penalty(
+    error: Array,
+    sigma: Any = 1.0,
+    alpha: Any = 0.1,
+    operator: str = "<",
+    kernel: str | Kernel = "softplus",
+    combination: str | Combination = "sum",
+) -> Array:
+    """Return the penalty of errors (m,), a scalar; differentiable. See `softpenalty.training.torch`."""
+    return _evaluate("penalty", error, sigma, alpha, operator, kernel, combination)[0]
+
+
+def multiplier(
+    error: Array,
+    sigma: Any = 1.0,
+    alpha: Any = 0.1,
+    operator: str = "<",
+    kernel: str | Kernel = "softplus",
+    combination: str | Combination = "sum",
+) -> Array:
+    """Return ∂penalty/∂error, shaped like `error`."""
+    found = _evaluate("multiplier", error, sigma, alpha, operator, kernel, combination)[1]
+    return found.reshape(jnp.shape(error))
+
+
+def _evaluate(
+    call: str, error: Array, sigma: Any, alpha: Any, operator: str, kernel: Any, combination: Any
+) -> tuple[Array, Array]:
+    found = find_operator(call, operator)
+    return penalty_and_multipliers(
+        jnp.atleast_1d(jnp.asarray(error)),
+        -1.0 if found == ">" else 1.0,
+        found == "=",
+        sigma,
+        alpha,
+        None,
+        kernel,
+        combination,
+    )
+
+
+def init(
+    n: int,
+    operator: str = "<",
+    alpha: Any = 0.02,
+    sigma: Any = 0.1,
+    eta: float = 0.01,
+    decay: float = 0.9,
+    rule: str = "bounded",
+    sigma_min: float = 1e-3,
+    sigma_max: float = 1e6,
+    tolerance: float | None = None,
+) -> State:
+    """Return the state of n constraints that nobody has seen yet.
+
+    Parameters are those of `softpenalty.training.torch.AdaptivePenalty`.
+
+    Examples
+    --------
+    The x nearest to 5 with x ≤ 2, whose multiplier is 3, by gradient descent:
+
+    >>> import jax, jax.numpy as jnp
+    >>> def penalized(x, state):
+    ...     state = observe(state, x - 2.0)
+    ...     return 0.5 * ((x - 5.0) ** 2).sum() + jax.lax.stop_gradient(weight(state)) @ (x - 2.0), state
+    >>> def step(carry, _):
+    ...     x, state = carry
+    ...     gradient, state = jax.grad(penalized, has_aux=True)(x, state)
+    ...     return (x - 0.05 * gradient, ascend(state)), None
+    >>> start = jnp.zeros(1), init(1, alpha=0.1, eta=0.1, decay=0.0)
+    >>> (x, state), _ = jax.lax.scan(step, start, length=400)
+    >>> round(float(x[0]), 3), round(float(weight(state)[0]), 2)
+    (2.0, 3.0)
+    """
+    found = make_rule("init", n, operator, alpha, sigma, eta, decay, rule, sigma_min, sigma_max, tolerance)
+    start = jnp.log(jnp.broadcast_to(jnp.asarray(sigma, dtype=float), (n,)))
+    zeros = jnp.zeros(n)
+    start = jnp.clip(start, found.log_min, found.log_max)
+    memory = Memory(start, zeros, zeros, zeros, zeros, jnp.zeros(n, dtype=jnp.int32))
+    width = jnp.asarray(found.tolerance if found.auto else alpha, dtype=float)
+    return State(found, width, memory, jnp.full(n, jnp.nan), zeros)
+
+
+def observe(state: State, errors: Array, mask: Array | None = None) -> State:
+    """Return the state with the errors (n,) of one more batch in its average.
+
+    `mask` (n,) says which constraints the batch says something about; no derivative goes through the state.
+    """
+    errors = jax.lax.stop_gradient(jnp.atleast_1d(errors))
+    if errors.shape != state.errors.shape:
+        raise ValueError(f"`observe(errors)` must have shape {state.errors.shape}; got {errors.shape}.")
+    if mask is not None:
+        errors = jnp.where(mask, errors, jnp.nan)
+    mean, _ = state.rule.average(jnp, state.memory, errors)
+    return state._replace(errors=errors, mean=mean)
+
+
+def weight(state: State) -> Array:
+    """Return the weights (n,), the current multipliers: ≥ 0 for ``<``, ≤ 0 for ``>``."""
+    return state.rule.weight(jnp, state.memory, state.rule.tilt(jnp, state.mean, _alpha(state)))
+
+
+def ascend(state: State) -> State:
+    """Return the state with sigma one step on, where the last `observe` saw the constraint."""
+    alpha = _alpha(state)
+    mean, present = state.rule.average(jnp, state.memory, state.errors)
+    tilt = state.rule.tilt(jnp, mean, alpha)
+    memory = state.rule.ascend(jnp, state.memory, state.errors, mean, present, tilt, alpha)
+    return state._replace(memory=memory, errors=jnp.full_like(state.errors, jnp.nan))
+
+
+def sigma(state: State) -> Array:
+    """Return the weights' upper limits (n,)."""
+    return jnp.exp(state.memory.log_sigma)
+
+
+def violation(state: State) -> Array:
+    """Return how far the averaged errors break the operator (n,), ≥ 0."""
+    return state.rule.violation(state.memory)
+
+
+def bias(state: State) -> Array:
+    """Return the error (n,) at which noise is expected to leave the constraints, to second order."""
+    return state.rule.bias(jnp, state.memory, _alpha(state))
+
+
+def _alpha(state: State) -> Array:
+    return state.rule.width(jnp, state.memory, state.alpha)
