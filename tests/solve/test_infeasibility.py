@@ -81,3 +81,16 @@ def test_infeasible_convex_problems_are_recognised(seed):
     result = minimize(lambda x: x[0], 3.0 * rng.normal(size=3), jac=lambda x: np.eye(3)[0], constraints=rows)
     assert result.status == Status.INFEASIBLE.number
     assert result.nfev <= 150
+
+
+def test_nothing_is_infeasible_once_a_feasible_point_was_seen():
+    """A valley leads out of the feasible disc to where the row is flat and violated."""
+
+    def row(x):
+        return np.tanh(4.0 * (x @ x - 1.0)) + 1e-3 * np.cos(20.0 * x[0])
+
+    for seed in range(20):
+        start = np.random.default_rng(seed).uniform(-3.0, 3.0, 2)
+        result = minimize(lambda x: -x[0] + 0.1 * x[1] ** 2, start, constraints=Constraint(row, "<", 0.0))
+        if result.status == Status.INFEASIBLE.number:
+            assert result.maxcv > 1e-6

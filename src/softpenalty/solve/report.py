@@ -65,8 +65,8 @@ def _nearly(result: Mapping[str, Any]) -> list[str]:
     active = set(result["active"])
     close = [
         f"{label}: {abs(error):.3g} away"
-        for label, error in zip(result["labels"], result["errors"], strict=True)
-        if label not in active and abs(error) <= NEARLY * max(1.0, abs(_target(label)))
+        for label, error, target in zip(result["labels"], result["errors"], result["targets"], strict=True)
+        if label not in active and abs(error) <= NEARLY * max(1.0, abs(target))
     ]
     return ["", "Nearly binding:", *_listed(close)] if close else []
 
@@ -75,20 +75,11 @@ def _violated(result: Mapping[str, Any]) -> list[str]:
     if result["success"] or result["maxcv"] <= 0.0:
         return []
     broken = [
-        f"{label}: violated by {abs(error):.3g}"
-        for label, error in zip(result["labels"], result["errors"], strict=True)
-        if _is_broken(label, error)
+        f"{label}: violated by {violation:.3g}"
+        for label, violation in zip(result["labels"], result["violations"], strict=True)
+        if violation > 0.0
     ]
     return ["", "Violated:", *_listed(broken)] if broken else []
-
-
-def _target(label: str) -> float:
-    return float(label.rsplit(" ", 1)[1])
-
-
-def _is_broken(label: str, error: float) -> bool:
-    operator = label.rsplit(" ", 2)[1]
-    return {"<": error > 0.0, ">": error < 0.0, "=": error != 0.0}[operator]
 
 
 def _listed(items: list[str]) -> list[str]:

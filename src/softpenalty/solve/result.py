@@ -53,6 +53,7 @@ class Result(scipy.optimize.OptimizeResult):
         fixed variables where derivatives are differenced, which does not leave the bounds
     multiplier_vector : (m,), one entry a row of ``labels``
     labels : (m,) name and comparison of each row
+    errors, violations, targets : (m,) value − target of each row, how far it is broken, and the target
     kkt : dict of ``stationarity``, ``feasibility`` and ``complementarity``
     active : labels of the constraints and bounds that hold with equality
     conflict : labels of those that cannot hold together, where infeasible
@@ -128,6 +129,8 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
         multipliers=dict(zip(problem.names, parts, strict=True)) | {"bounds": verdict.z},
         multiplier_vector=verdict.multipliers,
         errors=verdict.errors,
+        violations=rows.violations(verdict.errors),
+        targets=rows.target,
         labels=rows.labels,
         kkt=kkt,
         active=labels,
@@ -157,6 +160,8 @@ def invalid_start(evaluation: Evaluation, x0: Array, bounds: tuple[Array, Array]
         multipliers={"bounds": np.zeros(n)},
         multiplier_vector=np.zeros(0),
         errors=np.zeros(0),
+        violations=np.zeros(0),
+        targets=np.zeros(0),
         labels=[],
         kkt={"stationarity": np.inf, "feasibility": np.inf, "complementarity": np.inf},
         active=[],

@@ -396,14 +396,19 @@ class _Attempt:
             self.failures = self.restarts = self.stalled = 0
             self.attained = None
             return True
-        return status in TRY_AGAIN and self.look_elsewhere()
+        return status in TRY_AGAIN and self.look_elsewhere(status)
 
-    def look_elsewhere(self) -> bool:
+    def look_elsewhere(self, status: Status) -> bool:
         """Go on from a point that violates the rows less, if the search is stuck where they do not hold."""
-        if self.best is None or self.best.measure.violation <= ALMOST_FEASIBLE or self.looks >= LOOKS:
+        if self.best is None or self.looks >= LOOKS:
             return False
         self.looks += 1
-        found = less_violated(self.model, self.best.point, self.unit, self.looks)
+        found: Point | None = self.best.point
+        stiffness = STIFFER**self.looks  # so that it does not take the same way again
+        if self.best.measure.violation > ALMOST_FEASIBLE:
+            found, stiffness = less_violated(self.model, self.best.point, self.unit, self.looks), 1.0
+        elif status is not Status.INFEASIBLE:  # stuck, but where the rows hold
+            return False
         if found is None:
             return False
         self.point = found
@@ -411,7 +416,7 @@ class _Attempt:
         self.failures = self.restarts = self.short_steps = self.stalled = self.stuck = self.trials = 0
         self.lowest, self.reaches = np.inf, []
         self.weights = np.zeros(self.model.m)
-        self.B = self.curvature.begin(found, self.scale())
+        self.B = self.curvature.begin(found, self.scale() * stiffness)
         return True
 
     def end(self, status: Status, iterate: Iterate | None = None) -> Ending:
@@ -432,6 +437,8 @@ class _Attempt:
             if least is not None and less and self.model.differentiate(least):
                 self.point = least
                 chosen = self.blank()
+        elif status is Status.INFEASIBLE:  # there is a point where the rows hold
+            status = Status.NO_PROGRESS
         return Ending(status, chosen, self.iteration, self.sizes, in_conflict)
 
     def blank(self) -> Iterate:
