@@ -93,7 +93,7 @@ def test_a_scheduler_that_dies_is_one_line_and_the_study_goes_on(tmp_path, capsy
         "--no-nanny",
         "--no-dashboard",
     ]
-    # The worker joins when the scheduler answers, and leaves when it has been gone for ten seconds.
+    # The worker waits for the scheduler to answer.
     processes = [
         subprocess.Popen(start, **quiet),
         subprocess.Popen([*join, "--death-timeout", "60"], **quiet),
