@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 
 from softpenalty import Constraint
+from softpenalty.problem.canonical import stack_rows
+from softpenalty.problem.evaluation import Evaluation
+from softpenalty.problem.scipy_forms import read_constraints
 from softpenalty.solve.minimize import minimize
+from softpenalty.solve.sqp.curvature.secant import SecantCurvature
+from softpenalty.solve.sqp.loop import FIRST, _Attempt
+from softpenalty.solve.sqp.model import Model
 from softpenalty.solve.status import Status
+from softpenalty.solve.tolerances import Tolerances
+from softpenalty.solve.watch import Watch
 
 
 def distance(x):
@@ -83,14 +91,33 @@ def test_infeasible_convex_problems_are_recognised(seed):
     assert result.nfev <= 150
 
 
-def test_nothing_is_infeasible_once_a_feasible_point_was_seen():
-    """A valley leads out of the feasible disc to where the row is flat and violated."""
+@pytest.fixture
+def attempt():
+    """An attempt whose best point is feasible, and which has gone to another one since."""
+    blocks = read_constraints("minimize", Constraint(lambda x: x @ x, "<", 1.0))
+    evaluation = Evaluation("minimize", lambda x: x[0], blocks, forgiving=True)
+    x = np.array([0.3, 0.2])
+    evaluation.values(x)
+    rows = stack_rows("minimize", blocks, evaluation.sizes)
+    model = Model(evaluation, rows, np.full(2, -np.inf), np.full(2, np.inf), x)
+    watch = Watch(300, np.inf, np.inf, lambda: evaluation.nfev)
+    attempt = _Attempt(model, FIRST, SecantCurvature(2, 1), Tolerances(), watch, 0)
+    attempt.blank()  # measures the start, which is feasible, as the best point
+    attempt.point = model.at(np.array([3.0, 3.0]))
+    assert model.differentiate(attempt.point)
+    return attempt
 
-    def row(x):
-        return np.tanh(4.0 * (x @ x - 1.0)) + 1e-3 * np.cos(20.0 * x[0])
 
-    for seed in range(20):
-        start = np.random.default_rng(seed).uniform(-3.0, 3.0, 2)
-        result = minimize(lambda x: -x[0] + 0.1 * x[1] ** 2, start, constraints=Constraint(row, "<", 0.0))
-        if result.status == Status.INFEASIBLE.number:
-            assert result.maxcv > 1e-6
+def test_nothing_is_infeasible_once_a_feasible_point_was_seen(attempt):
+    assert attempt.end(Status.INFEASIBLE).status is Status.NO_PROGRESS
+
+
+def test_a_search_stuck_outside_goes_back_to_its_feasible_point(attempt):
+    best, usual = attempt.best.point, attempt.B[0, 0]
+    assert attempt.look_elsewhere(Status.INFEASIBLE)
+    assert attempt.point is best
+    assert attempt.B[0, 0] > usual  # stiffer, so that it does not take the same way again
+
+
+def test_a_search_stuck_where_the_rows_hold_has_nowhere_to_go(attempt):
+    assert not attempt.look_elsewhere(Status.NO_PROGRESS)
