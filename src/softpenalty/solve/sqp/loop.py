@@ -13,9 +13,9 @@ from ..norms import largest
 from ..status import SUCCESSES, Status
 from ..tolerances import Tolerances
 from ..watch import Watch
-from .curvature.convexify import Curvature
 from .curvature.exact import ExactCurvature
 from .curvature.secant import SecantCurvature
+from .curvature.source import Curvature
 from .infeasibility import conflict, is_stuck
 from .line_search import search
 from .merit import Plan, choose, weigh
