@@ -109,7 +109,7 @@ def test_failures_count_where_they_are_forgiven():
     assert np.isnan(values).all()
     assert values.shape == (1,)
     assert evaluation.failures == 1
-    assert "did not converge" in str(evaluation.last_failure)
+    assert "did not converge" in str(evaluation.calls.last_failure)
 
 
 def test_failure_at_the_very_first_point():

@@ -1,21 +1,18 @@
-"""Objective and constraints at points: each asked for once, counted, and differentiated.
-
-All calls of the user's functions pass through `_ask`: it is where points are counted, failures forgiven, a
-limit stops the search, a journal answers for what is known already, and many points are mapped at once.
-"""
+"""Objective and constraints at points: each asked for once, and differentiated."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..types import Array, Indices
+from .calls import Calls
 from .constraint import check_jac
 from .differences import Differences
-from .functions import MISTAKES, OBJECTIVE, Failure, Functions, Sample
+from .functions import OBJECTIVE, Functions, Sample
 from .returned import WrongShapeError, floats
 from .scipy_forms import Block
 
@@ -23,8 +20,6 @@ __all__ = ["Evaluation"]
 
 REMEMBERED_POINTS = 4  # enough for a line search that goes back to an earlier trial
 EPS = float(np.finfo(float).eps)
-
-Map = Callable[[Callable[[Array], Any], Iterable[Array]], Iterable[Any]]
 
 
 @dataclass
@@ -57,6 +52,8 @@ class Evaluation:
         Limits that differences do not cross.
     forgiving : bool
         Whether an exception raised by the user's functions counts as a failed point, with values NaN.
+    strict : bool
+        Whether NaN and infinity raise an exception.
     """
 
     def __init__(
@@ -70,6 +67,7 @@ class Evaluation:
         args: tuple[Any, ...] = (),
         bounds: tuple[Array, Array] | None = None,
         forgiving: bool = False,
+        strict: bool = False,
     ) -> None:
         if not callable(fun):
             raise TypeError(f"`{call}(fun=...)` must be callable; got {fun!r}.")
@@ -81,20 +79,27 @@ class Evaluation:
             call, fun, self.blocks, jac, hess, args if isinstance(args, tuple) else (args,)
         )
         self.bounds = bounds
-        self.forgiving = forgiving
-        self.map: Map = map  #: applies a function to all points of a difference stencil at once
+        self.calls = Calls(self.functions, forgiving, strict)
         self.sizes: list[int] | None = None  #: how many values each block has, known after the first call
-        self.nfev = 0  #: points at which the functions were called, those of differences included
         self.njev = 0  #: points at which derivatives were asked for
         self.nhev = 0  #: points at which second derivatives were asked for
-        self.failures = 0  #: points at which a function failed
-        self.last_failure: Exception | None = None
         self._all = Sample(self.functions)
         self._scheme = "2-point"  # for functions whose differences are left to us
         self._points: dict[bytes, _Point] = {}
+        self._pinned: bytes | None = None
         self._n: int | None = None
         self._typical: Array | float = 1.0
         self._differences: Differences | None = None  # of the objective and all values, once they are needed
+
+    @property
+    def nfev(self) -> int:
+        """Points at which the functions were called, those of differences included."""
+        return self.calls.points
+
+    @property
+    def failures(self) -> int:
+        """Points at which a function failed."""
+        return self.calls.failures
 
     def values(self, x: Array) -> tuple[float, Array]:
         """Return the objective and the constraint values (k,) at x (n,)."""
@@ -109,6 +114,15 @@ class Evaluation:
             self._differentiate(x, point)
         assert point.gradient is not None
         return point.gradient, point.jacobian
+
+    def known(self, x: Array) -> float | None:
+        """Return the objective at x if that was asked for not long ago."""
+        point = self._points.get(x.tobytes())
+        return None if point is None else point.objective
+
+    def pin(self, x: Array) -> None:
+        """Do not forget x until another point is pinned."""
+        self._pinned = x.tobytes()
 
     def noise(self, x: Array) -> Array | None:
         """Return what rounding leaves in differences of objective and values, (1 + k,), None without them.
@@ -162,11 +176,8 @@ class Evaluation:
         if not self.has_hessian:
             return None
         self.nhev += 1
-        try:
-            return self.functions.hessian(x, self._split(weights))
-        except Exception as failure:
-            self._forgive(failure)
-            return None
+        parts = self._split(weights)
+        return self.calls.derivative("hessian", x, lambda: self.functions.hessian(x, parts), weights)
 
     @property
     def has_hessian(self) -> bool:
@@ -188,7 +199,7 @@ class Evaluation:
                 f"`{self.call}(fun=...)` with vectorized=True must return shape {x.shape[1:]} for x of shape "
                 f"{x.shape}; got {objectives.shape}."
             )
-        self.nfev += x.shape[1]
+        self.calls.points += x.shape[1]
         parts = []
         for block in self.blocks:
             values = floats(f"`{self.call}`: {block.name!r}", block.fun(x.copy()))
@@ -207,7 +218,7 @@ class Evaluation:
         if key in self._points:
             return self._points[key]
         self._check_variables(x.size)
-        (parts,) = self._ask(self._all, [x])
+        (parts,) = self.calls.sample(self._all, [x])
         if parts is None:
             values = np.full(sum(self.sizes or ()), np.nan)
             point = _Point(np.nan, values)
@@ -215,54 +226,41 @@ class Evaluation:
             gradient = parts.pop() if self.functions.both else None
             self._check_sizes([part.size for part in parts[1:]])
             point = _Point(float(parts[0][0]), np.concatenate([np.zeros(0), *parts[1:]]), gradient)
-        while len(self._points) >= REMEMBERED_POINTS:
-            del self._points[next(iter(self._points))]
+        if len(self._points) >= REMEMBERED_POINTS:
+            del self._points[next(old for old in self._points if old != self._pinned)]
         self._points[key] = point
         return point
-
-    def _ask(self, sample: Sample, points: list[Array]) -> list[list[Array] | None]:
-        """Return what the functions of `sample` return at some points, None where one of them failed."""
-        self.nfev += len(points)
-        answers = [sample(points[0])] if len(points) == 1 else self.map(sample, points)
-        return [self._accepted(answer) for answer in answers]
-
-    def _accepted(self, answer: list[Array] | Failure) -> list[Array] | None:
-        if isinstance(answer, Failure):
-            self._forgive(answer.error)
-            return None
-        return answer
 
     def _differentiate(self, x: Array, point: _Point, mend: bool = True) -> None:
         """Fill in gradient and Jacobian: those given, then all that are differenced, point by point.
 
         `mend` : whether other steps are tried where a function fails.
         """
-        n, functions = x.size, self.functions
-        parts: list[Any] = [None] * len(self.blocks)
+        n, sizes = x.size, self.sizes or []
+        parts: dict[int, Any] = {} if point.gradient is None else {OBJECTIVE: point.gradient}
         wanted: dict[str, list[int]] = {}  # scheme → functions
-        try:
-            if point.gradient is None:
-                if callable(functions.jac):
-                    point.gradient = functions.gradient(x)
-                else:
-                    wanted.setdefault(functions.jac or self._scheme, []).append(OBJECTIVE)
-            for i, block in enumerate(self.blocks):
-                if callable(block.jac):
-                    parts[i] = functions.jacobian(i, x, (self.sizes or [])[i])
-                else:
-                    wanted.setdefault(block.jac or self._scheme, []).append(i)
-        except Exception as failure:
-            self._forgive(failure)
-            point.gradient = np.full(n, np.nan)
-            parts = [np.full((size, n), np.nan) for size in self.sizes or ()]
-            wanted = {}
+        for i in range(OBJECTIVE, len(self.blocks)):
+            jac = self.functions.jac if i == OBJECTIVE else self.blocks[i].jac
+            if i in parts:
+                continue
+            if not callable(jac):
+                wanted.setdefault(jac or self._scheme, []).append(i)
+                continue
+            parts[i] = self._given(i, x)
+            if parts[i] is None:
+                point.gradient, point.jacobian = np.full(n, np.nan), np.full((sum(sizes), n), np.nan)
+                return
         for scheme, chosen in wanted.items():
-            for i, columns in zip(chosen, self._difference(x, point, scheme, chosen, mend), strict=True):
-                if i == OBJECTIVE:
-                    point.gradient = columns[0]
-                else:
-                    parts[i] = columns
-        point.jacobian = _stack(parts, n)
+            parts.update(zip(chosen, self._difference(x, point, scheme, chosen, mend), strict=True))
+        point.gradient = parts[OBJECTIVE].ravel()
+        point.jacobian = _stack([parts[i] for i in range(len(self.blocks))], n)
+
+    def _given(self, i: int, x: Array) -> Any:
+        """Return the derivative of a function by its own `jac`, None where that failed."""
+        if i == OBJECTIVE:
+            return self.calls.derivative("gradient", x, lambda: self.functions.gradient(x))
+        size = (self.sizes or [])[i]
+        return self.calls.derivative(f"jacobian {i}", x, lambda: self.functions.jacobian(i, x, size))
 
     def _difference(self, x: Array, point: _Point, scheme: str, chosen: list[int], mend: bool) -> list[Array]:
         """Return the Jacobians (k_i, n) of some functions; each point is evaluated once for all of them."""
@@ -276,7 +274,7 @@ class Evaluation:
         failed = np.full(here.size, np.nan)
 
         def evaluate(points: list[Array]) -> Array:
-            answers = self._ask(sample, points) if points else []
+            answers = self.calls.sample(sample, points) if points else []
             rows = [failed if parts is None else np.concatenate(parts) for parts in answers]
             return np.array(rows).reshape(-1, here.size)
 
@@ -316,13 +314,6 @@ class Evaluation:
 
     def _split(self, values: Array) -> list[Array]:
         return np.split(values, np.cumsum(self.sizes or [0])[:-1]) if self.blocks else []
-
-    def _forgive(self, failure: Exception) -> None:
-        """Count the failure of a point, or pass it on."""
-        if not self.forgiving or isinstance(failure, MISTAKES):
-            raise failure
-        self.failures += 1
-        self.last_failure = failure
 
 
 def _finite(array: Any) -> bool:

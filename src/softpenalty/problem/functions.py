@@ -163,6 +163,11 @@ class Sample:
     functions: Functions
     which: tuple[int, ...] | None = None  #: None for all of them, with the gradient where it comes along
 
+    @property
+    def question(self) -> str:
+        """What is asked, as a journal names it."""
+        return "values" if self.which is None else "values of " + " ".join(map(str, self.which))
+
     def __call__(self, x: Array) -> list[Array] | Failure:
         try:
             return (

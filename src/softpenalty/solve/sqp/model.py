@@ -111,6 +111,7 @@ class Model:
         self._in_order = np.array_equal(rows.source, np.arange(self.m))
         self.least_violated: Point | None = None  # of all points evaluated, as long as none is feasible
         self._least = np.inf
+        self.pending: Point | None = None  # whose derivatives are being asked for
         self.units, self._scaled, self._typical = np.ones(self.n), False, np.ones(self.n)
         self.start_sizes = np.zeros(self.n)  # what each variable's size is likely to be
         self._measure_in_units(np.ones(self.n))
@@ -186,7 +187,9 @@ class Model:
 
     def differentiate(self, point: Point) -> bool:
         """Fill in the derivatives; False, and nothing changed, when one is not finite."""
+        self.pending = point
         gradient, jacobian = self._evaluation.derivatives(self.expand(point.x))
+        self.pending = None
         g, A = gradient, jacobian.toarray() if hasattr(jacobian, "toarray") else jacobian
         # Values that no row compares with anything may follow the last one that a row does.
         A = A[: self.m] if self._in_order else A[self._rows.source]
