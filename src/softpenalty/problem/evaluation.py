@@ -120,6 +120,12 @@ class Evaluation:
         point = self._points.get(x.tobytes())
         return None if point is None else point.objective
 
+    def central(self, x: Array, chosen: list[int]) -> list[Array]:
+        """Return central differences (k_i, n) of some functions at x, −1 for the objective."""
+        point = self._at(x)
+        apart = _Point(point.objective, point.values)  # so that nothing is remembered of it
+        return self._difference(x, apart, "3-point", chosen, mend=True) if chosen else []
+
     def pin(self, x: Array) -> None:
         """Do not forget x until another point is pinned."""
         self._pinned = x.tobytes()

@@ -53,10 +53,13 @@ class Watch:
         self.history = History()
         self.best: Any = None  #: what a method has kept as its best
         self._rank: Any = None
+        self.show: Callable[[Array, dict[str, Any]], None] | None = None  #: shows the user every iteration
 
     def see(self, x: Array, row: dict[str, Any]) -> Status | None:
         """Take in an iteration at x (n,) and tell the user; the reason to stop, if there is one."""
         self.history.append(row)
+        if self.show is not None:
+            self.show(x, row)
         if self.tell is not None and self.tell(Result(x=x.copy(), **row)):
             return Status.CALLBACK
         return self.reached(row["nit"])
