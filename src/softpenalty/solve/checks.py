@@ -17,7 +17,7 @@ __all__ = ["odd_constraints", "warn_before"]
 
 WRONG = 1e-4  # relative deviation of a derivative from central differences that is no truncation any more
 APART = 1e8  # ratio of the lengths of two constraints' gradients that no one means
-SAME = 1e-12  # relative difference of two rows that are the same
+SAME = 1e-6  # difference of two unit rows that are the same, as differences know them
 
 
 def warn_before(problem: Problem) -> None:
@@ -44,8 +44,8 @@ def _wrong_derivatives(problem: Problem) -> list[str]:
             component = f"[{row}]" if differenced.shape[0] > 1 else ""
             stated, found = given[i + 1][row, column], differenced[row, column]
             messages.append(
-                f"the derivative of {name}{component} with respect to x[{column}] is {stated:.6g} at the start, "
-                f"differences give {found:.6g}."
+                f"the derivative of {name}{component} with respect to x[{column}] is {stated:.6g} "
+                f"at the start; differences give {found:.6g}."
             )
     return messages
 
@@ -80,13 +80,12 @@ def _twice(rows: Rows, dense: Array, values: Array) -> list[str]:
     length = np.sqrt(np.vecdot(signed, signed))
     usable = np.flatnonzero(length > 0.0)
     described = np.column_stack([signed[usable], residuals[usable]]) / length[usable, None]
-    seen: dict[bytes, int] = {}
     messages = []
-    for row, description in zip(usable.tolist(), np.round(described / SAME) * SAME, strict=True):
-        key = description.tobytes() + bytes([rows.equality[row]])
-        if key in seen:
-            messages.append(f"{rows.labels[row]!r} and {rows.labels[seen[key]]!r} are the same at the start.")
-        seen.setdefault(key, row)
+    for i, row in enumerate(usable.tolist()):
+        others = np.abs(described[:i] - described[i]).max(axis=1) <= SAME
+        alike = usable[:i][others & (rows.equality[usable[:i]] == rows.equality[row])]
+        if alike.size:
+            messages.append(f"{rows.labels[row]!r} and {rows.labels[alike[0]]!r} are the same at the start.")
     return messages
 
 
