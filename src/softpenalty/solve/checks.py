@@ -23,7 +23,7 @@ SAME = 1e-6  # difference of two unit rows that are the same, as differences kno
 def warn_before(problem: Problem) -> None:
     """Warn of derivatives that differences at the start contradict, and of odd constraints."""
     for message in [*_wrong_derivatives(problem), *odd_constraints(problem)]:
-        warnings.warn(f"`minimize(check_gradients=True)`: {message}", OptimizeWarning, stacklevel=4)
+        warnings.warn(f"`minimize(check_gradients=True)`: {message}", OptimizeWarning, stacklevel=3)
 
 
 def _wrong_derivatives(problem: Problem) -> list[str]:
