@@ -63,6 +63,9 @@ class Result(scipy.optimize.OptimizeResult):
         feasible, as far as the linearized constraints tell; without an entry where it alone is not enough
     failures : points at which a function raised an exception, gave no answer in time, or was not finite
     failure_messages : dict, kind of failure → its first message
+    noise : dict, "objective" or name of a constraint → standard deviation of its noise at ``x``, where
+        `minimize` was told or found that there is any
+    uncertainty : dict of the standard deviations that it leaves in "x" (n,), "fun" and "multipliers" (m,)
     history : `History`
     """
 
@@ -142,10 +145,23 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
         active=labels,
         conflict=conflict,
         relaxation=dict(outcome.relaxation),
+        **_about_noise(problem, outcome),
         failures=evaluation.failures,
         failure_messages=dict(evaluation.calls.messages),
         history=history,
     )
+
+
+def _about_noise(problem: Problem, outcome: Outcome) -> dict[str, Any]:
+    """The noise of every function and what it leaves uncertain, where there is any."""
+    if outcome.noise is None or outcome.uncertainty is None:
+        return {}
+    parts = np.split(outcome.noise[1:], np.cumsum(problem.sizes)[:-1]) if problem.sizes else []
+    of_x, of_fun, of_multipliers = outcome.uncertainty
+    return {
+        "noise": {"objective": float(outcome.noise[0])} | dict(zip(problem.names, parts, strict=True)),
+        "uncertainty": {"x": of_x, "fun": of_fun, "multipliers": of_multipliers},
+    }
 
 
 def unfinished(evaluation: Evaluation, x0: Array, bounds: tuple[Array, Array], status: Status) -> Result:
