@@ -118,9 +118,9 @@ class AdaptivePenalty(nn.Module):  # type: ignore[misc]
     eta : float
         Step of log sigma (of the shift in units of sigma for ``=``) at each update: 0.01 to 0.1.
     decay : float
-        Of the moving average of the error; 0 for full batches.
+        Of the moving average of the error: 0 for full batches, about 1 − eta under noise.
     rule : {"bounded", "log"}
-        "bounded" under noise; "log" for full batches, where it decays faster.
+        "bounded" as a rule; "log", for full batches only, decays faster.
     sigma_min, sigma_max : float
         Limits of sigma (of \\|shift\\| for ``=``).
     tolerance : float, optional
