@@ -26,10 +26,12 @@ PROVENANCE = (
     "about 25 tries. Two changes to ours came later. In full batches its grid had the log rule (29 of 40",
     "trials; 348 and 367 steps at ×10 and ×100); it now has the default rule. In mini-batches the error was",
     "averaged over 10 steps; it now is over 1/eta steps, as long as sigma takes to follow, which was better",
-    "for 7 of the 8 settings on the seeds of the choice. The share of a grid that works depends on how wide",
-    "it is. Settings were chosen on seed 0, which is one of the 5 seeds; in mini-batches by the mean of 5",
-    "other seeds. PPO-Lagrangian's rate was not tuned, and the torque budget is not active at the end. The",
-    "machine was shared and loaded: times are ratios within one run, no more.",
+    "for 7 of the 8 settings on the seeds of the choice. Before, with settings chosen on seed 0, ours had a",
+    "median of 0.08 (mean 0.073) and Cooper's augmented Lagrangian, rate 0.1, one of 0.05 (mean 0.065). The",
+    "share of a grid that works depends on how wide it is. Settings were chosen on seed 0, which is one of",
+    "the 5 seeds; in mini-batches by the mean of 5 other seeds. PPO-Lagrangian's rate was not tuned, and the",
+    "torque budget is not active at the end. The machine was shared and loaded: times are ratios within one",
+    "run, no more.",
 )
 
 
