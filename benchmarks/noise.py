@@ -227,7 +227,7 @@ def run(name: str, solver: str, level: float, kind: str, seed: int) -> dict[str,
         "problem": name, "solver": solver, "level": level, "kind": kind, "seed": seed, "n": plain.n,
         "f": plain.fun(inside), "violation": float(broken.max(initial=0.0)), "success": success,
         "status": None if status is None else int(status), "message": message, "points": len(problem.cache),
-        "nfev": own, "seconds": round(seconds, 3),
+        "nfev": None if own is None else int(own), "seconds": round(seconds, 3),
     }  # fmt: skip
 
 

@@ -22,7 +22,7 @@ __all__ = ["METHODS", "Method"]
 def solve_default(problem: Problem, options: Options, watch: Watch) -> Outcome:
     """The dense method; where its differences show nothing but noise, the one for noisy functions.
 
-    A smooth problem does not pay for it: it is asked about where a step gets very short, and costs a few points.
+    A smooth problem hardly pays for it: the noise is looked at once, where a step must be very short.
     """
     if not options.watches_for_noise or not may_be_noisy(problem):
         return solve_sqp(problem, options, watch)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -114,6 +115,7 @@ class Options:
             raise ValueError(
                 f"`minimize(on_failure=...)` must be 'backtrack' or 'raise'; got {options.on_failure!r}."
             )
+        _check_noise(options.noise)
         if isinstance(options.workers, (int, float, np.number)):
             check_positive("workers=...", options.workers, finite=True)
         elif np.isfinite(options.evaluation_timeout):
@@ -133,6 +135,21 @@ class Options:
         if options.alpha is not None:
             check_alpha("minimize", options.alpha)
         return options
+
+
+def _check_noise(noise: Any) -> None:
+    """Raise ValueError unless `noise` is a relative level, levels by name, "auto" or None."""
+    levels = list(noise.values()) if isinstance(noise, Mapping) else [noise]
+    for level in levels:
+        known = level is None or (
+            isinstance(level, str) and level == "auto" and not isinstance(noise, Mapping)
+        )
+        number = isinstance(level, (int, float, np.number)) and not isinstance(level, bool)
+        if not known and not (number and 0.0 <= level < np.inf):
+            raise ValueError(
+                "`minimize(noise=...)` must be a number ≥ 0, a dict from names to such numbers, 'auto' or "
+                f"None; got {noise!r}."
+            )
 
 
 def check_positive(what: str, value: Any, finite: bool = False) -> None:

@@ -133,6 +133,8 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
     message, conflict = status.message, list(outcome.conflict)
     if status is Status.INFEASIBLE and conflict:
         message += f" In conflict: {', '.join(conflict)}."
+    elif status is Status.NOISE_FLOOR:
+        message += _for_a_digit_more(outcome)
     elif status is Status.ATTAINED:
         asked = outcome.tolerances.stationarity
         message += f" The residual is {kkt['stationarity']:.1e} where {asked:.1e} was asked for."
@@ -162,6 +164,17 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
         failures=evaluation.failures,
         failure_messages=dict(evaluation.calls.messages),
         history=history,
+    )
+
+
+def _for_a_digit_more(outcome: Outcome) -> str:
+    """How uncertain the answer is, and what would make it less so."""
+    assert outcome.noise is not None and outcome.uncertainty is not None
+    of_x, of_fun, _ = outcome.uncertainty
+    return (
+        f" The noise of the objective is {outcome.noise[0]:.1e}; the objective is known to ±{of_fun:.1e} and "
+        f"x to ±{float(of_x.max(initial=0.0)):.1e}. A digit more takes a tenth of the noise, or about 100 "
+        "times as many simulations near here."
     )
 
 

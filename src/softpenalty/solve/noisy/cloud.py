@@ -43,8 +43,8 @@ class Cloud:
         """Whether a function failed at u (n,)."""
         return u.tobytes() in self._failed
 
-    def nearest(self, centre: Array, count: int) -> tuple[Indices, Array]:
-        """The nearest points to ``centre`` (n,) and their distances, the nearest first."""
+    def nearest(self, centre: Array, count: int, reach: float) -> tuple[Indices, Array]:
+        """The nearest points to ``centre`` (n,) and their distances: ``count``, and all within ``reach``."""
         distance = np.sqrt(((self.u - centre) ** 2).sum(axis=1))
-        order = np.argsort(distance, kind="stable")[:count]
+        order = np.argsort(distance, kind="stable")[: max(count, int((distance <= reach).sum()))]
         return order, distance[order]

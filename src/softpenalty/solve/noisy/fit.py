@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import solve_triangular
 
 from ...types import Array
 from .cloud import Cloud
@@ -18,7 +18,7 @@ from .cloud import Cloud
 __all__ = ["Basis", "Models", "regress"]
 
 FULL_UP_TO = 12  # variables with all second derivatives; beyond it, only those of each variable alone
-MORE_POINTS = (3, 10)  # points taken into account: so many a column, and so many more
+MORE_POINTS = (3, 10)  # points taken into account at least: so many a column, and so many more
 GRADIENT_RIDGE = 1e-8  # share of the ridge on second derivatives that gradients get
 
 
@@ -34,6 +34,10 @@ class Basis:
     def at(self, t: Array) -> Array:
         """(N, columns) for points t (N, n) relative to the centre."""
         return np.hstack([np.ones((len(t), 1)), t, self.factor * t[:, self.i] * t[:, self.j]])
+
+    def square_of_matrix(self, variances: Array) -> float:
+        """Mean square of a matrix of second derivatives whose coefficients have these variances (columns,)."""
+        return float(np.where(self.i == self.j, 1.0, 2.0) @ variances[1 + self.n :])
 
     def packed(self, H: Array) -> Array:
         """Coefficients (second derivatives, functions) of matrices H (functions, n, n)."""
@@ -86,26 +90,24 @@ def regress(basis: Basis, cloud: Cloud, centre: Array, near: float, reach: float
     H : (functions, n, n) second derivatives to fall back upon
     """
     n = basis.n
-    chosen, distance = cloud.nearest(centre, MORE_POINTS[0] * basis.columns + MORE_POINTS[1])
+    chosen, distance = cloud.nearest(centre, MORE_POINTS[0] * basis.columns + MORE_POINTS[1], reach)
     length = max(near, min(float(distance[min(n, distance.size - 1)]), 1.0))
     rows = basis.at((cloud.u[chosen] - centre) / length)
     F = cloud.values[chosen]
     origin = F[0].copy()
-    weighted = rows / (1.0 + (distance / reach) ** 6)[:, None]
+    weight = 1.0 / np.sqrt(1.0 + (distance / reach) ** 6)
     ridge = np.zeros(basis.columns)
-    ridge[1 : n + 1] = GRADIENT_RIDGE * (0.5 * near * near / length) ** 2
-    ridge[n + 1 :] = (0.5 * near * near / length**2) ** 2
-    matrix = weighted.T @ rows
-    matrix.flat[:: basis.columns + 1] += ridge
-    right = weighted.T @ (F - origin)
-    right[n + 1 :] += ridge[n + 1 :, None] * basis.packed(H) * length**2
-    scale = 1.0 / np.sqrt(matrix.diagonal())
-    scaled = scale[:, None] * matrix * scale
-    factor = _factor(scaled)
-    coefficients = cho_solve(factor, scale[:, None] * right)
-    coefficients += cho_solve(factor, scale[:, None] * right - scaled @ coefficients)  # one refinement
-    coefficients *= scale[:, None]
-    covariance = scale[:, None] * cho_solve(factor, np.eye(basis.columns)) * scale
+    ridge[1 : n + 1] = np.sqrt(GRADIENT_RIDGE) * 0.5 * near * near / length
+    ridge[n + 1 :] = 0.5 * near * near / length**2
+    # Orthogonal factors, not normal equations: points far and near make those lose all their digits.
+    matrix = np.vstack([weight[:, None] * rows, np.diag(ridge)[1:]])
+    right = np.vstack([weight[:, None] * (F - origin), np.zeros((n, F.shape[1]))])
+    right = np.vstack([right, ridge[n + 1 :, None] * basis.packed(H) * length**2])
+    scale = 1.0 / np.sqrt(np.maximum((matrix**2).sum(axis=0), np.finfo(float).tiny))
+    Q, R = np.linalg.qr(matrix * scale)
+    inverse = scale[:, None] * solve_triangular(R, np.eye(basis.columns))
+    coefficients = inverse @ (Q.T @ right)
+    covariance = inverse @ inverse.T
     return Models(
         origin + coefficients[0],
         coefficients[1 : n + 1].T / length,
@@ -114,14 +116,3 @@ def regress(basis: Basis, cloud: Cloud, centre: Array, near: float, reach: float
         length,
         len(chosen),
     )
-
-
-def _factor(matrix: Array) -> tuple[Array, bool]:
-    """Cholesky's factor, of a matrix made definite where rounding has left it without."""
-    shift = 0.0
-    while True:
-        try:
-            factor: tuple[Array, bool] = cho_factor(matrix + shift * np.eye(len(matrix)), lower=True)
-            return factor
-        except np.linalg.LinAlgError:
-            shift = max(1e-14, 10.0 * shift)

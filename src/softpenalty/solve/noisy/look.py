@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...problem.functions import OBJECTIVE
 from ...problem.problem import Problem
 from ...types import Array
 from .level import measured_levels
@@ -15,8 +16,8 @@ NOISY = 1e-11  # relative noise from which on differences over the usual steps l
 def may_be_noisy(problem: Problem) -> bool:
     """Whether every derivative is left to differences, so that noise would show in them."""
     evaluation = problem.evaluation
-    left = evaluation.functions.jac is None and all(
-        block.matrix is not None or block.jac is None for block in evaluation.blocks
+    left = evaluation.differenced(OBJECTIVE) and all(
+        block.matrix is not None or evaluation.differenced(i) for i, block in enumerate(evaluation.blocks)
     )
     return left and int((problem.lower < problem.upper).sum()) <= MOST_VARIABLES
 

@@ -162,7 +162,9 @@ class NoisySearch:
         models = view.models
         self.H = models.H
         steep = np.sqrt((models.J**2).sum(axis=1))
-        bent = np.sqrt((models.H**2).sum(axis=(1, 2)))
+        # Without what noise adds to them, second derivatives and shrinking radii would drive each other up.
+        doubt = view.noise**2 * self.basis.square_of_matrix(models.covariance.diagonal()) / models.length**4
+        bent = np.sqrt(np.maximum((models.H**2).sum(axis=(1, 2)) - doubt, 0.0))
         self.curvature = np.maximum(0.5 * self.curvature + 0.5 * bent, 0.1 * steep)
         self.radii = self._radii(models, view)
         return view
@@ -314,12 +316,12 @@ class NoisySearch:
             self.delta = 0.25 * length
             self.idle += smallest
             return
-        merit, _ = choose(self.equality, view.local, step, plan)
+        merit, fall = choose(self.equality, view.local, step, plan)
         source, sign = 1 + self.rows.source, self.rows.sign
         there = sign * (F[source] - self.rows.target) / view.linear.length
         actual = view.models.F[0] + merit.penalty(view.local.b) - F[0] - merit.penalty(there)
         slack = CERTAINLY_NOISE * self.merit_noise(view)
-        ratio = (actual + slack) / (max(self.promised(plan), 0.0) + slack or 1.0)
+        ratio = (actual + slack) / (max(fall - 0.5 * plan.curved, 0.0) + slack or 1.0)
         if ratio >= ACCEPTED:
             self.centre = target
             if ratio >= GOOD and length >= FULL_STEP * self.delta:

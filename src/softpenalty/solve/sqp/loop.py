@@ -50,7 +50,7 @@ def run_attempts(
         Defined at its start.
     tolerances, watch : when to stop; `watch` sees every iterate and keeps the best one
     exact_hessian : whether to use the user's second derivatives (the second attempt never does)
-    noisy : asked once where a step must be very short, or fails, whether the functions are too noisy for differences
+    noisy : asked once where a step must be very short: are the functions too noisy for differences?
     """
     curvature = ExactCurvature(model) if exact_hessian else SecantCurvature(model.n, model.m)
     attempt = Attempt(model, FIRST, curvature, tolerances, watch, 0)

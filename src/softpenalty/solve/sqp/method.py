@@ -31,7 +31,7 @@ def solve_sqp(
 ) -> Outcome:
     """Solve by penalty QPs; see `loop`.
 
-    ``noisy`` : asked once where a step must be very short, or fails, whether the functions are too noisy for differences.
+    ``noisy`` : asked once where a step must be very short: are the functions too noisy for differences?
     """
     tolerances = Tolerances.at(options.tol, options.constraint_tol)
     rows = problem.rows
