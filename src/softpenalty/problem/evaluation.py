@@ -94,6 +94,7 @@ class Evaluation:
         self.nhev = 0  #: points at which second derivatives were asked for
         self.failures = 0  #: points at which a function raised an exception
         self.last_failure: Exception | None = None
+        self.last_noise: Array | None = None  #: see `noise`, at the last point differenced
         self._fun, self._jac, self._hess = fun, jac, hess
         self._scheme = "2-point"  # for functions whose differences are left to us
         self._both = jac is True or (isinstance(jac, np.bool_) and bool(jac))
@@ -177,6 +178,12 @@ class Evaluation:
         """Whether x itself is moved to differentiate the function of a block, or the objective for −1."""
         jac = self.blocks[index].jac if index >= 0 else self._both or self._jac
         return not (callable(jac) or jac is True or jac == "cs")
+
+    def schemes(self) -> list[tuple[str, str | None]]:
+        """Name of each function, the objective's first, and how it is differenced; None where it is not."""
+        given: list[tuple[str, Any]] = [("objective", True if self._both else self._jac)]
+        given += [(block.name, block.jac) for block in self.blocks]
+        return [(name, None if callable(jac) or jac is True else jac or self._scheme) for name, jac in given]
 
     def population(self, x: Array) -> tuple[Array, Array]:
         """Return the objectives (S,) and values (k, S) at the columns of x (n, S), in one call each."""
@@ -293,6 +300,7 @@ class Evaluation:
             known.saw(which, jacobian, x)
             size = np.abs(np.vstack([here, nearby])).max(axis=0)
             point.noise[which] = known.known[which] * size / relative_step(scheme, precision)
+            self.last_noise = point.noise
         return np.split(jacobian, np.cumsum([1 if i < 0 else split[i].size for i in functions])[:-1])
 
     def _stacked(self, functions: list[int], at: Array) -> Array:

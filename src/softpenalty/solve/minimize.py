@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,6 +38,7 @@ def minimize(
     tol: float | None = None,
     callback: Callable[..., Any] | None = None,
     options: dict[str, Any] | None = None,
+    names: Sequence[str] | None = None,
     **more_options: Any,
 ) -> Result:
     """Minimize a function of several variables subject to constraints.
@@ -80,6 +81,8 @@ def minimize(
         last form by returning True too.
     options : dict, optional
         See `Options`; also accepted as keywords. Options of SciPy's own methods are ignored with a warning.
+    names : sequence of str, optional
+        Names of the variables for ``result.report()``; x[0], x[1], ... by default.
 
     Returns
     -------
@@ -117,6 +120,7 @@ def minimize(
         check_positive("tol=...", tol, finite=True)
         settings = replace(settings, tol=tol)
     start = _read_start(x0)
+    variables = _read_names(names, start.size)
     limits = read_bounds("minimize", bounds, start.size)
     if limits is None:
         limits = np.full(start.size, -np.inf), np.full(start.size, np.inf)
@@ -135,10 +139,10 @@ def minimize(
     )
     defined = find_start(evaluation, start, *limits)
     if defined is None:
-        result = invalid_start(evaluation, start, limits)
+        result = invalid_start(evaluation, start, limits, variables)
     else:
         rows = stack_rows("minimize", evaluation.blocks, evaluation.sizes or [])
-        problem = Problem(evaluation, rows, *limits, defined)
+        problem = Problem(evaluation, rows, *limits, defined, variables)
         result = build_result(problem, METHODS[method](problem, settings, watch), watch.history)
     result["nhev"] = evaluation.nhev
     _admit_unknown(result, evaluation, limits)
@@ -175,3 +179,12 @@ def _read_start(x0: ArrayLike) -> Array:
     if not np.isfinite(start).all():
         raise ValueError(f"`minimize(x0=...)` must be finite; got {x0!r}.")
     return start.copy()
+
+
+def _read_names(names: Sequence[str] | None, n: int) -> list[str]:
+    if names is None:
+        return [f"x[{i}]" for i in range(n)]
+    read = [names] if isinstance(names, str) else list(names)
+    if len(read) != n or not all(isinstance(name, str) for name in read):
+        raise ValueError(f"`minimize(names=...)` must be {n} text(s), one for each variable; got {names!r}.")
+    return read

@@ -18,7 +18,7 @@ __all__ = ["Options", "check_positive"]
 
 ARGUMENTS = (
     "fun", "x0", "args", "method", "jac", "hess", "hessp", "bounds", "constraints", "tol", "callback",
-    "options",
+    "options", "names",
 )  # fmt: skip
 # Options of SciPy's own methods: to come across one is no mistake, only in vain.
 SCIPY_OPTIONS = {

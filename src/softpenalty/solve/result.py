@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import scipy.optimize
 
 from ..types import Array
 from .judgement import judge
-from .outcome import Outcome
-from .report import explain
+from .outcome import Outcome, Solution
+from .report.html import as_html
+from .report.text import explain
 from .status import SUCCESSES, Status
 
 if TYPE_CHECKING:
@@ -24,7 +26,9 @@ SHOWN = ("message", "success", "status", "fun", "x", "nit", "nfev", "njev", "max
 
 
 class History(list[dict[str, Any]]):
-    """One dict an iteration: ``nit fun maxcv stationarity step trials multipliers``.
+    """One dict an iteration: ``nit fun maxcv violation stationarity step trials multipliers``.
+
+    ``violation`` is the worst one relative to max(1, |target|), ``maxcv`` the largest as it is.
 
     Examples
     --------
@@ -52,8 +56,11 @@ class Result(scipy.optimize.OptimizeResult):
         so ≥ 0 for ``<``, ≤ 0 for ``>`` and dicts of type "ineq" (SLSQP's are ≥ 0), free for ``=``; NaN for
         fixed variables where derivatives are differenced, which does not leave the bounds
     multiplier_vector : (m,), one entry a row of ``labels``
-    labels : (m,) name and comparison of each row
+    labels, operators : (m,) name and comparison of each row, and the comparison alone
     errors, violations, targets : (m,) value − target of each row, how far it is broken, and the target
+    names, bounds : (n,) names of the variables, and their limits, a pair of (n,)
+    differences : dict, name of a function whose derivatives were differenced → scheme, the error that
+        rounding leaves in its largest derivative, and that derivative's size
     kkt : dict of ``stationarity``, ``feasibility`` and ``complementarity``
     active : labels of the constraints and bounds that hold with equality
     conflict : labels of those that cannot hold together, where infeasible
@@ -66,24 +73,28 @@ class Result(scipy.optimize.OptimizeResult):
         self.update(fields)
 
     def report(self) -> str:
-        """Explain the result in words."""
+        """Explain the result in words: the point, what each target is worth, and what to do next."""
         return explain(self)
 
+    def _repr_html_(self) -> str | None:
+        """The report, for notebooks; None for what a callback gets."""
+        return as_html(self) if "kkt" in self else None
+
     def plot(self, axes: Any = None) -> Any:
-        """Draw objective, violation and multipliers over the iterations (needs matplotlib).
+        """Draw objective, violation, stationarity and multipliers over the iterations (needs matplotlib).
 
         Parameters
         ----------
         axes : sequence of three matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
+            Where to draw; a new figure otherwise, in the colours of the current style, light or dark.
 
         Returns
         -------
-        array of three Axes
+        matplotlib Figure
         """
         from .plot import draw
 
-        return draw(self.history, self.labels, axes)
+        return draw(self, axes)
 
     def __repr__(self) -> str:
         width = max(map(len, SHOWN))
@@ -105,8 +116,11 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
     x, lower, upper, evaluation = solution.x, problem.lower, problem.upper, problem.evaluation
     active = rows.equality | (np.abs(verdict.errors) <= ACTIVE * np.maximum(1.0, np.abs(rows.target)))
     labels = [label for label, is_active in zip(rows.labels, active, strict=True) if is_active]
-    labels += [f"x[{i}] = {x[i]:.6g} (lower bound)" for i in np.flatnonzero((x <= lower) & (lower < upper))]
-    labels += [f"x[{i}] = {x[i]:.6g} (upper bound)" for i in np.flatnonzero((x >= upper) & (lower < upper))]
+    names, loose = problem.variables, lower < upper
+    for side, touched in (("lower", x <= lower), ("upper", x >= upper)):
+        labels += [
+            f"{names[i]} = {x[i]:.6g} ({side} bound)" for i in np.flatnonzero(touched & loose).tolist()
+        ]
     sizes = problem.sizes
     parts = np.split(verdict.by_value, np.cumsum(sizes)[:-1]) if sizes else []
     message, conflict = status.message, list(outcome.conflict)
@@ -132,6 +146,10 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
         violations=rows.violations(verdict.errors),
         targets=rows.target,
         labels=rows.labels,
+        operators=np.where(rows.equality, "=", np.where(rows.sign > 0.0, "<", ">")).tolist(),
+        names=list(names),
+        bounds=(lower, upper),
+        differences=_differences(evaluation, solution),
         kkt=kkt,
         active=labels,
         conflict=conflict,
@@ -140,7 +158,32 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
     )
 
 
-def invalid_start(evaluation: Evaluation, x0: Array, bounds: tuple[Array, Array]) -> Result:
+def _differences(evaluation: Evaluation, solution: Solution) -> dict[str, tuple[str, float, float]]:
+    """What was differenced: the scheme, what rounding leaves in the largest derivative, and its size."""
+    noise = evaluation.last_noise
+    sizes = np.maximum(1.0, np.abs(solution.x))
+    ends = np.cumsum([0, 1, *(evaluation.sizes or [])])
+    found = {}
+    for i, (name, scheme) in enumerate(evaluation.schemes()):
+        if scheme is None:
+            continue
+        derivatives = solution.g if i == 0 else _dense(solution.J[ends[i] - 1 : ends[i + 1] - 1])
+        changes = np.abs(derivatives) * sizes
+        left, largest = 0.0, float(np.abs(derivatives).max(initial=0.0))
+        if noise is not None and changes.size:
+            worst = noise[ends[i] : ends[i + 1]].max() / sizes
+            left = float(worst[int(np.argmax(changes)) % sizes.size])
+        found[name] = scheme, left, largest
+    return found
+
+
+def _dense(matrix: Any) -> Array:
+    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
+
+
+def invalid_start(
+    evaluation: Evaluation, x0: Array, bounds: tuple[Array, Array], names: Sequence[str]
+) -> Result:
     """The result where nothing could be evaluated."""
     message = Status.INVALID_START.message
     if evaluation.last_failure is not None:
@@ -163,6 +206,10 @@ def invalid_start(evaluation: Evaluation, x0: Array, bounds: tuple[Array, Array]
         violations=np.zeros(0),
         targets=np.zeros(0),
         labels=[],
+        operators=[],
+        names=list(names),
+        bounds=bounds,
+        differences={},
         kkt={"stationarity": np.inf, "feasibility": np.inf, "complementarity": np.inf},
         active=[],
         conflict=[],

@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 
-from ...problem.canonical import Rows
 from ...problem.problem import Problem
 from ...types import Array
 from ..norms import largest
@@ -53,7 +52,7 @@ def solve_sqp(problem: Problem, options: Options, watch: Watch) -> Outcome:
         tolerances,
         partial(_stationarity, model, ending),
         ending.iterations,
-        _conflict_labels(ending, rows, model),
+        _conflict_labels(ending, problem, model),
     )
 
 
@@ -78,10 +77,10 @@ def _nothing_free(model: Model, tolerances: Tolerances) -> Ending:
     return Ending(Status.INFEASIBLE, iterate, 0, sizes, (violations > 0.0, np.zeros(0, dtype=bool)))
 
 
-def _conflict_labels(ending: Ending, rows: Rows, model: Model) -> list[str]:
+def _conflict_labels(ending: Ending, problem: Problem, model: Model) -> list[str]:
     if ending.conflict is None:
         return []
     in_rows, in_bounds = ending.conflict
-    return [rows.labels[i] for i in np.flatnonzero(in_rows)] + [
-        f"bounds of x[{model.free[i]}]" for i in np.flatnonzero(in_bounds)
+    return [problem.rows.labels[i] for i in np.flatnonzero(in_rows)] + [
+        f"bounds of {problem.variables[model.free[i]]}" for i in np.flatnonzero(in_bounds)
     ]
