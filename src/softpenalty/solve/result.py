@@ -13,7 +13,7 @@ from .judgement import judge
 from .outcome import Outcome, Solution
 from .report.html import as_html
 from .report.text import explain
-from .status import SUCCESSES, Status
+from .status import SUCCESSES, Status, Verdict
 
 if TYPE_CHECKING:
     from ..problem.evaluation import Evaluation
@@ -49,6 +49,8 @@ class Result(scipy.optimize.OptimizeResult):
     x, fun, jac : solution, objective and its gradient (NaN for fixed variables that would have to be moved)
     success : True only when violation and stationarity, recomputed at ``x``, are within tolerance
     status, message : why the solve stopped and what to try next
+    verdict : what the point is: "optimal", "optimal to the attainable accuracy", "feasible", "violated" or
+        "undefined"
     nit, nfev, njev, nhev : iterations, points evaluated (differences included), points differentiated,
         points at which second derivatives were asked for
     maxcv : largest violation of a constraint
@@ -135,6 +137,7 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
         jac=solution.g,
         success=status in SUCCESSES,
         status=status.number,
+        verdict=verdict.verdict.value,
         message=message,
         nit=outcome.iterations,
         nfev=evaluation.nfev,
@@ -195,6 +198,7 @@ def invalid_start(
         jac=np.full(n, np.nan),
         success=False,
         status=Status.INVALID_START.number,
+        verdict=Verdict.UNDEFINED.value,
         message=message,
         nit=0,
         nfev=evaluation.nfev,

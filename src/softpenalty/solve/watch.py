@@ -1,4 +1,4 @@
-"""What goes on during a solve: the history, the user's callback, and the limits."""
+"""What goes on during a solve: the history, the user's callback, the limits, and the best point."""
 
 from __future__ import annotations
 
@@ -43,6 +43,8 @@ class Watch:
         )
         self.deadline = time.perf_counter() + seconds  #: reading of the clock at which the time is up
         self.history = History()
+        self.best: Any = None  #: what a method has kept as its best
+        self._rank: Any = None
 
     def see(self, x: Array, row: dict[str, Any]) -> Status | None:
         """Take in an iteration at x (n,) and tell the user; the reason to stop, if there is one."""
@@ -50,6 +52,11 @@ class Watch:
         if self.tell is not None and self.tell(Result(x=x.copy(), **row)):
             return Status.CALLBACK
         return self.reached(row["nit"])
+
+    def keep(self, candidate: Any, rank: Any) -> None:
+        """Make ``candidate`` the best if its ``rank`` is lower than that of all before it."""
+        if self._rank is None or rank < self._rank:
+            self.best, self._rank = candidate, rank
 
     def reached(self, iterations: int) -> Status | None:
         """The status of the first limit that is reached, if any."""

@@ -14,8 +14,9 @@ from ..outcome import Outcome, Solution
 from ..status import Status
 from ..tolerances import Measure, Sizes, Tolerances
 from ..watch import Watch
-from .loop import Ending, Iterate, run_attempts
+from .loop import run_attempts
 from .model import Model
+from .state import Ending, Iterate
 
 __all__ = ["solve_sqp"]
 
@@ -60,7 +61,7 @@ def _stationarity(model: Model, ending: Ending, residual: Array) -> float:
     """The residual (n_all,) of the gradient as the algorithm measures it."""
     point = ending.iterate.point
     own = residual[model.free] * model.units
-    return ending.sizes.stationarity(own, point.g, ending.iterate.enough)
+    return ending.iterate.sizes.stationarity(own, point.g, ending.iterate.enough)
 
 
 def _nothing_free(model: Model, tolerances: Tolerances) -> Ending:
@@ -70,11 +71,11 @@ def _nothing_free(model: Model, tolerances: Tolerances) -> Ending:
     violations = model.violations(point.r)
     worst = largest(violations)
     measure = Measure(worst, 0.0, 0.0, 0.0, 0.0, 0.0)
-    iterate = Iterate(point, np.zeros(model.m), np.zeros(0), measure, worst, 0.0, 0)
-    relative, sizes = largest(violations / model.target_size), Sizes.at(point.g, model.start_sizes)
-    if relative <= tolerances.feasibility:
-        return Ending(Status.CONVERGED, iterate, 0, sizes)
-    return Ending(Status.INFEASIBLE, iterate, 0, sizes, (violations > 0.0, np.zeros(0, dtype=bool)))
+    sizes = Sizes.at(point.g, model.start_sizes)
+    iterate = Iterate(point, np.zeros(model.m), np.zeros(0), measure, worst, 0.0, sizes, 0)
+    if largest(violations / model.target_size) <= tolerances.feasibility:
+        return Ending(Status.CONVERGED, iterate, 0)
+    return Ending(Status.INFEASIBLE, iterate, 0, (violations > 0.0, np.zeros(0, dtype=bool)))
 
 
 def _conflict_labels(ending: Ending, problem: Problem, model: Model) -> list[str]:
