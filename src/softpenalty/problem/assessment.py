@@ -205,7 +205,7 @@ def _promised(penalty: Penalty, tolerance: ArrayLike | None) -> Array:
         return np.full(m, np.nan)
     strongest, sigma = np.full(m, FACTOR), np.full(m, FACTOR + 1.0 / FACTOR)
     unit = _error(penalty, strongest, sigma, np.ones(m))
-    return np.multiply(penalty.alpha, np.maximum(unit, 1.0))
+    return penalty.alpha * np.maximum(unit, 1.0)
 
 
 def _error(penalty: Penalty, gradient: Array, sigma: Array, alpha: Array) -> Array:
@@ -213,7 +213,8 @@ def _error(penalty: Penalty, gradient: Array, sigma: Array, alpha: Array) -> Arr
     if not len(penalty.rows):
         return np.zeros(0)
     one_sided, both = (predicted_error(gradient, sigma, alpha, op, penalty.kernel) for op in ("<", "="))
-    return np.where(penalty.rows.equality, both, one_sided)
+    error: Array = np.where(penalty.rows.equality, both, one_sided)
+    return error
 
 
 def _tolerances(penalty: Penalty, call: str, tolerance: ArrayLike) -> Array:
