@@ -247,8 +247,8 @@ def _list(folder: Path) -> None:
         found = take(place)
         meta = found.meta
         _say(
-            f"{place}: {found.done:,} of {found.total:,} trials, {meta['samples']} samples a cell, begun "
-            f"{meta['created'][:10]}: seed {meta['seed']}, problems {meta['problems']}, engine {meta['engine']}"
+            f"{place}: {found.done:,} of {found.total:,} trials, {meta['samples']} samples a cell, "
+            f"{meta['problems']} problems, seed {meta['seed']}, engine {meta['engine']}"
         )
         for part in found.parts:
             _say(f"  {part.experiment:<10}{part.done:>9,} of {part.total:>7,}{part.done / part.total:>8.0%}")

@@ -186,17 +186,18 @@ def _notes(result: Mapping[str, Any], hidden: list[str]) -> list[str]:
     if result["failures"]:
         notes.append(f"The functions failed at {result['failures']} point(s), which were stepped back from.")
     if result["differences"]:
-        notes.append(_differenced(result["differences"]))
+        notes.append(_differenced(result["differences"], len(result["multipliers"])))
     return notes
 
 
-def _differenced(differences: Mapping[str, tuple[str, float, float]]) -> str:
-    """Which derivatives are differences, and what rounding leaves in them."""
+def _differenced(differences: Mapping[str, tuple[str, float, float]], functions: int) -> str:
+    """Which derivatives are differences, of all functions, and what rounding leaves in them."""
     by_scheme: dict[str, list[str]] = {}
     for name, (scheme, _, _) in differences.items():
         by_scheme.setdefault(scheme, []).append(name)
     listed = "; ".join(
-        f"{names(found)} by {SCHEMES[scheme]} differences" for scheme, found in by_scheme.items()
+        f"{'all' if len(found) == functions > 1 else names(found)} by {SCHEMES[scheme]} differences"
+        for scheme, found in by_scheme.items()
     )
     known = {name: each for name, each in differences.items() if each[1] > 0.0 and each[2] > 0.0}
     text = f"Derivatives: {listed}"

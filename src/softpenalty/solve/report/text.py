@@ -12,15 +12,16 @@ __all__ = ["explain"]
 
 WIDTH = 88  # of a line, unless the table needs more
 GAP = "  "
+HARD = "\N{NO-BREAK SPACE}"
 
 
 def explain(result: Mapping[str, Any]) -> str:
     """The report of a result with the fields of `Result`."""
     report = read(result)
-    facts = [f"{name} {value}" for name, value in report.facts]
+    facts = [f"{name} {value}".replace(" ", HARD) for name, value in report.facts]
     blocks = [
         _wrapped(report.message),
-        textwrap.wrap(", ".join(facts), WIDTH),
+        [line.replace(HARD, " ") for line in textwrap.wrap(", ".join(facts), WIDTH)],
         _grid(report.variables),
         _table(report),
         [line for note in report.notes for line in _wrapped(note)],
