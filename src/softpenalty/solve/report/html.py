@@ -11,16 +11,17 @@ from .content import ACTIVE, HEAD, VIOLATED, WORTH, Report, read
 __all__ = ["as_html"]
 
 STYLE = """
-.softpenalty { font-size: 0.92em; line-height: 1.45; max-width: 60em; }
+.softpenalty { font-size: 0.95em; line-height: 1.45; max-width: 66em; }
 .softpenalty p { margin: 0.5em 0; }
 .softpenalty b.good { color: #1a9560; } .softpenalty b.bad { color: #e0533d; }
 .softpenalty span { white-space: nowrap; margin-right: 1.4em; }
 .softpenalty span i { opacity: 0.65; font-style: normal; }
 .softpenalty div { overflow-x: auto; }
-.softpenalty table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 0.6em 0; }
+.softpenalty table { border-collapse: collapse; font-size: inherit; white-space: nowrap; color: inherit;
+  font-variant-numeric: tabular-nums; margin: 0.6em 0; }
 .softpenalty th, .softpenalty td { padding: 0.15em 0.7em; text-align: right; border: 0; background: none; }
 .softpenalty th { font-weight: 600; border-bottom: 1px solid #8888; }
-.softpenalty th[colspan] { text-align: center; }
+.softpenalty th[colspan] { border: 0; padding-bottom: 0; }
 .softpenalty .name, .softpenalty .state { text-align: left; }
 .softpenalty tr.active td { background: #4a90d922; }
 .softpenalty tr.violated td { background: #e0533d2e; }
