@@ -19,6 +19,7 @@ from .canonical import Rows, stack_rows
 from .constraint import check_alpha, check_sigma, numbers
 from .evaluation import Evaluation
 from .scipy_forms import keeps_feasible, read_bounds, read_constraints, warn_not_kept
+from .steps import read_steps
 
 __all__ = ["Penalty", "penalize"]
 
@@ -36,6 +37,8 @@ def penalize(
     jac: Any = None,
     args: tuple[Any, ...] = (),
     vectorized: bool = False,
+    finite_diff_rel_step: ArrayLike | None = None,
+    eps: ArrayLike | None = None,
 ) -> Penalty:
     """Return objective + penalty as an object that any optimizer can call.
 
@@ -63,6 +66,9 @@ def penalize(
     vectorized : bool
         Whether `fun` and the constraints take whole populations x of shape (n, S) and return (S,) and
         (k, S). Then ``p(x)`` does so too.
+    finite_diff_rel_step, eps : float or array (n,), optional
+        Steps of differences of the objective and the constraints, relative to |x| or absolute, as for
+        `minimize`.
 
     Returns
     -------
@@ -88,6 +94,7 @@ def penalize(
             read_constraints("penalize", constraints),
             jac=jac,
             args=args,
+            steps=read_steps("penalize", finite_diff_rel_step, eps),
         ),
         kernel=find_kernel("penalize", kernel),
         combination=find_combination("penalize", combination),

@@ -14,6 +14,7 @@ from ..problem.canonical import stack_rows
 from ..problem.evaluation import Evaluation
 from ..problem.problem import Problem
 from ..problem.scipy_forms import read_bounds, read_constraints
+from ..problem.steps import read_steps
 from ..types import Array
 from .checks import warn_before
 from .methods import METHODS
@@ -138,6 +139,7 @@ def minimize(
         bounds=limits,
         forgiving=settings.on_failure == "backtrack",
         strict=settings.on_failure == "raise",
+        steps=read_steps("minimize", settings.finite_diff_rel_step, settings.eps),
     )
     watch = Watch(
         settings.maxiter, settings.maxfev, settings.max_time, lambda: evaluation.nfev, read_callback(callback)

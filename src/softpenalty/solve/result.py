@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["History", "Result", "build_result", "unfinished"]
 
 ACTIVE = 1e-6  # an inequality whose error is below this, relative to max(1, |target|), counts as active
+ORDERS = {"2-point": 1, "3-point": 2}  # power of the step that truncation leaves in a derivative
 SHOWN = ("message", "success", "status", "fun", "x", "nit", "nfev", "njev", "maxcv", "active")
 
 
@@ -62,7 +63,7 @@ class Result(scipy.optimize.OptimizeResult):
     errors, violations, targets : (m,) value − target of each row, how far it is broken, and the target
     names, bounds : (n,) names of the variables, and their limits, a pair of (n,)
     differences : dict, name of a function whose derivatives were differenced → scheme, the error that
-        rounding leaves in its largest derivative, and that derivative's size
+        rounding (or the step that was set) leaves in its largest derivative, and that derivative's size
     kkt : dict of ``stationarity``, ``feasibility`` and ``complementarity``
     active : labels of the constraints and bounds that hold with equality
     conflict : labels of those that cannot hold together, where infeasible
@@ -178,6 +179,12 @@ def _differences(evaluation: Evaluation, solution: Solution) -> dict[str, tuple[
         if noise is not None and changes.size:
             worst = noise[ends[i] : ends[i + 1]].max() / sizes
             left = float(worst[int(np.argmax(changes)) % sizes.size])
+        steps = evaluation.steps_of(i - 1)
+        if (
+            steps is not None and scheme in ORDERS
+        ):  # ours make truncation as small as rounding; others may not
+            relative = float((steps.at(solution.x, 1.0) / sizes).max())
+            left = max(left, relative ** ORDERS[scheme] * largest)
         found[name] = scheme, left, largest
     return found
 

@@ -58,6 +58,8 @@ def _limit(option: str) -> Callable[[Result], str]:
 def _reached(result: Result) -> str:
     """How good the point is at which a solve was stopped."""
     residual, violated = result["kkt"]["stationarity"], _violated(result)
+    if not result["nit"] and np.isinf(residual):
+        return "No iteration could be finished."
     state = f"violates {names(violated)}" if violated else "meets the constraints"
     return f"The best point so far {state}; its stationarity residual is {residual:.1e}."
 
