@@ -161,7 +161,7 @@ CASES = {
     0: (fence, ["this minimum is local", "points far from this one"]),
     1: (lambda: minimize(rosenbrock, [-1.2, 1.0], maxiter=3), ["x0=result.x", "options['maxiter']"]),
     2: (lambda: minimize(rosenbrock, [-1.2, 1.0], maxfev=9), ["x0=result.x", "options['maxfev']"]),
-    3: (clashing, ["for enough > 4 and", "for budget < 1", "another start may be feasible"]),
+    3: (clashing, ["budget < 1 by 3 or enough > 4 by 3 is enough", "another start may be feasible"]),
     4: (
         lambda: minimize(lambda x: x[0] - x[1], [1.0, 1.0], bounds=[(0, 1), (0, None)]),
         ["x[1] = ", "bound"],
@@ -212,6 +212,20 @@ def test_infeasible_shows_the_most_violated_first():
     assert (relative[2] > relative[1]) == (first < second)
     assert cells(text, "bystander")[0] == "" and text.index("  bystander ") > max(first, second)
     assert "Cannot hold together: budget < 1, enough > 4" in text
+
+
+def test_infeasible_without_a_diagnosis_says_which_targets_would_do():
+    result = clashing()
+    result["relaxation"] = {}
+    values = result.errors + result.targets
+    text = " ".join(result.report().split())
+    assert f"with the target {values[2]:.6g} for enough > 4 and {values[1]:.6g} for budget < 1" in text
+
+
+def test_a_solve_without_an_iteration_says_so():
+    result = minimize(lambda x: x @ x, [3.0, 1.0], maxfev=1)
+    assert result.status == 2 and result.nit == 0
+    assert "No iteration could be finished" in result.report() and result._repr_html_()
 
 
 # -------------------------------------------------------------------------------------------------- notebook

@@ -40,11 +40,11 @@ def _wrong_derivatives(problem: Problem) -> list[str]:
         relative = off / np.where(size > 0.0, size, 1.0)
         row, column = np.unravel_index(int(np.nanargmax(relative)), relative.shape)
         if relative[row, column] > WRONG:
-            name = "the objective" if i < 0 else repr(evaluation.blocks[i].name)
             component = f"[{row}]" if differenced.shape[0] > 1 else ""
+            name = "the objective" if i < 0 else f"'{evaluation.blocks[i].name}{component}'"
             stated, found = given[i + 1][row, column], differenced[row, column]
             messages.append(
-                f"the derivative of {name}{component} with respect to x[{column}] is {stated:.6g} "
+                f"the derivative of {name} with respect to x[{column}] is {stated:.6g} "
                 f"at the start; differences give {found:.6g}."
             )
     return messages

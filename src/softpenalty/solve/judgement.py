@@ -61,11 +61,11 @@ def judge(problem: Problem, outcome: Outcome) -> Judgement:
     known = bool(np.isfinite(residual).all())
     kkt = {
         "stationarity": outcome.stationarity(residual) if known else np.nan,
-        "feasibility": max(float(violations.max(initial=0.0)), outside),
+        "feasibility": abs(max(float(violations.max(initial=0.0)), outside)),
         "complementarity": float(slack.max(initial=0.0)) / worth,
     }
     # A row cannot be met better than rounding in x and in its own value allows.
-    rounding = ROUNDING * np.asarray(abs(solution.J) @ np.maximum(1.0, np.abs(x))).ravel()
+    rounding = ROUNDING * np.nan_to_num(np.asarray(abs(solution.J) @ np.maximum(1.0, np.abs(x))).ravel())
     allowed = tolerances.feasibility * np.maximum(1.0, np.abs(rows.target)) + rounding[rows.source]
     feasible = bool((violations <= allowed).all()) and outside <= tolerances.feasibility
     verdict = Verdict.FEASIBLE if feasible else Verdict.VIOLATED

@@ -9,6 +9,7 @@ import numpy as np
 
 __all__ = ["ADVICE", "advise", "local", "names"]
 
+NEARBY = "Only points nearby were looked at: another start may be feasible."
 MOST_NAMES = 4  # listed in a sentence
 RECENT, FALLEN = 10, 0.5  # iterations in which the residual must fall to this share, or a solve is stuck
 NEGLIGIBLE_VIOLATION = 1e-8  # relative to max(1, |target|): what counts as met unless told otherwise
@@ -72,10 +73,13 @@ def _violated(result: Result) -> list[str]:
 
 
 def _infeasible(result: Result) -> str:
+    if result["relaxation"]:
+        ways = " or ".join(f"{label} by {amount:.4g}" for label, amount in result["relaxation"].items())
+        return f"Relax one of them: {ways} is enough, each alone. {NEARBY}"
     values = dict(zip(result["labels"], result["errors"] + result["targets"], strict=True))
     needed = [f"{values[label]:.6g} for {label}" for label in _violated(result)]
     text = f"This point would do with the target {names(needed)}. " if needed else ""
-    return f"{text}Only points nearby were looked at: another start may be feasible."
+    return f"{text}{NEARBY}"
 
 
 def _unbounded(result: Result) -> str:
