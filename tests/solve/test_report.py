@@ -59,6 +59,16 @@ def test_components_of_a_vector_go_by_name_and_index():
     assert cells(text, "limits[1]")[0] == ""
 
 
+def test_long_names_are_cut_in_the_middle():
+    name = "stress in the third member of the truss of the roof"
+    row = Constraint(lambda x: np.array([x[0], x[0]]), "<", [1.0, 2.0], name=name)
+    result = minimize(lambda x: -x[0], [0.0], constraints=row)
+    text = result.report()
+    assert max(map(len, text.splitlines())) <= 100
+    assert "stress in the third mem…" in text and "roof[1]" in text
+    assert f"{name}[1]" in plain(result._repr_html_())
+
+
 def test_bounds_go_by_the_names_of_their_variables():
     result = minimize(lambda x: x @ x, [2.0, 2.0], bounds=[(1.0, 3.0), (None, None)], names=["a", "b"])
     assert cells(result.report(), "a (bound)")[:7] == ["active", "1", ">", "1", "0", "-2", "+2"]

@@ -12,6 +12,7 @@ __all__ = ["explain"]
 
 WIDTH = 88  # of a line, unless the table needs more
 GAP = "  "
+LONGEST, KEPT = 36, 12  # characters of a name, and of its end (where the index stands) if it is longer
 HARD = "\N{NO-BREAK SPACE}"
 
 
@@ -50,7 +51,8 @@ def _grid(pairs: list[tuple[str, str]]) -> list[str]:
 def _table(report: Report) -> list[str]:
     if not report.rows:
         return []
-    columns = list(zip(HEAD, *report.rows, strict=True))[: report.columns]
+    rows = [row._replace(name=_cut(row.name)) for row in report.rows]
+    columns = list(zip(HEAD, *rows, strict=True))[: report.columns]
     widths = [max(map(len, column)) for column in columns]
     left = (0, 1)  # the others are numbers
     lines = [
@@ -63,3 +65,7 @@ def _table(report: Report) -> list[str]:
     if report.columns == len(HEAD):
         lines.insert(0, WORTH.rjust(len(lines[0])))
     return [line.rstrip() for line in lines]
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - KEPT - 1]}…{name[-KEPT:]}"
