@@ -167,6 +167,16 @@ def half_space(**options):
     return minimize(lambda x: x[0] + 1e-3 * x[0] ** 2, [2.0], method="penalty", constraints=row, **options)
 
 
+def rough_fence():
+    """The fence, measured with an error of about 1e-3."""
+    error = np.random.default_rng(5).normal
+    area = Constraint(lambda x: x[0] * x[1] * (1.0 + 1e-4 * error()), ">", 25.0, name="area")
+    return minimize(
+        lambda x: 2.0 * (x[0] + x[1]) * (1.0 + 1e-4 * error()), [9.0, 1.0], constraints=area,
+        names=["width", "depth"], noise=1e-4, bounds=[(1.0, 20.0)] * 2,
+    )  # fmt: skip
+
+
 CASES = {
     0: (fence, ["this minimum is local", "points far from this one"]),
     1: (lambda: minimize(rosenbrock, [-1.2, 1.0], maxiter=3), ["x0=result.x", "options['maxiter']"]),
@@ -184,6 +194,7 @@ CASES = {
     10: (None, ["through rounding", "give derivatives", "this minimum is local"]),
     11: (lambda: half_space(sigma=0.5, alpha=0.1, bounds=[(-5, 5)]), ["0.5 for floor > 1", "sigma"]),
     12: (None, ["x0=result.x"]),
+    13: (lambda: rough_fence(), ["options['exhaust']", "this minimum is local"]),
 }
 
 
@@ -198,6 +209,15 @@ def test_advice(status):
     for word in words:
         assert word in text, text
         assert word in page
+
+
+def test_noise_is_named_with_what_it_leaves_unknown():
+    result = rough_fence()
+    text = " ".join(result.report().split())
+    assert f"objective {result.fun:.8g} ± {result.uncertainty['fun']:.1g}" in text
+    assert f"width = {result.x[0]:.6g} ± {result.uncertainty['x'][0]:.1g}" in text
+    assert "Noise seen (standard deviations): objective" in text and "Derivatives" not in text
+    assert len(result.history) and np.isfinite(result.history.column("violation")).all()
 
 
 def test_every_status_has_its_advice():

@@ -88,6 +88,7 @@ class Evaluation:
         self.sizes: list[int] | None = None  #: how many values each block has, known after the first call
         self.njev = 0  #: points at which derivatives were asked for
         self.nhev = 0  #: points at which second derivatives were asked for
+        self.recorded: list[tuple[Array, Array]] = []  #: points (n,) with objective and values (1 + k,)
         self._all = Sample(self.functions)
         self.last_noise: Array | None = None  #: see `noise`, at the last point differenced
         self._scheme = "2-point"  # for functions whose differences are left to us
@@ -111,6 +112,15 @@ class Evaluation:
         """Return the objective and the constraint values (k,) at x (n,)."""
         point = self._at(x)
         return point.objective, point.values
+
+    def many(self, points: list[Array]) -> list[Array]:
+        """Return objective and values (1 + k,) at several points (n,) at once, NaN where one failed."""
+        failed = np.full(1 + sum(self.sizes or ()), np.nan)
+        both = self.functions.both
+        answers = self.calls.sample(self._all, points) if points else []
+        return [
+            failed if parts is None else np.concatenate(parts[:-1] if both else parts) for parts in answers
+        ]
 
     def derivatives(self, x: Array) -> tuple[Array, Any]:
         """Return the gradient (n,) and the Jacobian (k, n), sparse where a block's is, at x."""

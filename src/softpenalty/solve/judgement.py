@@ -15,6 +15,7 @@ from .tolerances import ATTAINABLE_SHARE
 __all__ = ["Judgement", "judge"]
 
 ROUNDING = 1e-14  # some units of rounding
+ROWS_WITHIN = 2.0  # standard deviations of their own noise that rows may be off
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +68,13 @@ def judge(problem: Problem, outcome: Outcome) -> Judgement:
     # A row cannot be met better than rounding in x and in its own value allows.
     rounding = ROUNDING * np.nan_to_num(np.asarray(abs(solution.J) @ np.maximum(1.0, np.abs(x))).ravel())
     allowed = tolerances.feasibility * np.maximum(1.0, np.abs(rows.target)) + rounding[rows.source]
+    if outcome.noise is not None:
+        allowed = allowed + ROWS_WITHIN * outcome.noise[1 + rows.source]
     feasible = bool((violations <= allowed).all()) and outside <= tolerances.feasibility
     verdict = Verdict.FEASIBLE if feasible else Verdict.VIOLATED
-    if feasible and kkt["complementarity"] <= tolerances.complementarity:
+    if feasible and status is Status.NOISE_FLOOR:
+        verdict = Verdict.NOISE
+    elif feasible and kkt["complementarity"] <= tolerances.complementarity:
         if kkt["stationarity"] <= tolerances.stationarity:
             verdict = Verdict.OPTIMAL
         elif status is Status.ATTAINED and kkt["stationarity"] <= ATTAINABLE_SHARE * tolerances.stationarity:
@@ -82,8 +87,8 @@ def _concluded(status: Status, verdict: Verdict) -> Status:
 
     A point that meets the tolerances is a success even if the search beyond it failed, and only then.
     """
-    if verdict is Verdict.ATTAINED:
-        return Status.ATTAINED
+    if verdict in (Verdict.ATTAINED, Verdict.NOISE):
+        return Status.ATTAINED if verdict is Verdict.ATTAINED else Status.NOISE_FLOOR
     if verdict is Verdict.OPTIMAL and status in (*SUCCESSES, Status.NO_PROGRESS, Status.ERROR_LEFT):
         return Status.CONVERGED
     return Status.NO_PROGRESS if status in SUCCESSES else status

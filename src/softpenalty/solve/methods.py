@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..problem.problem import Problem
+from .noisy.method import solve_noisy
 from .options import Options
 from .outcome import Outcome
 from .penalty.fixed import solve_penalty
@@ -16,4 +17,9 @@ __all__ = ["METHODS", "Method"]
 
 Method = Callable[[Problem, Options, Watch], Outcome]
 
-METHODS: dict[str, Method] = {"sqp": solve_sqp, "penalty": solve_penalty, "multiplier": solve_multiplier}
+METHODS: dict[str, Method] = {
+    "sqp": solve_sqp,
+    "noisy": solve_noisy,
+    "penalty": solve_penalty,
+    "multiplier": solve_multiplier,
+}

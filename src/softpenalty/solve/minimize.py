@@ -121,6 +121,10 @@ def minimize(
     if method not in METHODS:
         names = ", ".join(map(repr, METHODS))
         raise ValueError(f"`minimize(method=...)` must be one of {names}; got {method!r}.")
+    if settings.noise is not None:
+        if method not in ("sqp", "noisy"):
+            raise ValueError(f"`minimize(noise=...)` is for the default method; got method={method!r}.")
+        method = "noisy"
     if tol is not None:
         check_positive("tol=...", tol, finite=True)
         settings = replace(settings, tol=tol)
@@ -149,7 +153,7 @@ def minimize(
     outcome = problem = defined = None
     try:
         with session(evaluation, method, start, settings, watch):
-            defined = find_start(evaluation, start, *limits)
+            defined = find_start(evaluation, start, *limits, derivatives=method != "noisy")
             if defined is not None:
                 rows = stack_rows("minimize", evaluation.blocks, evaluation.sizes or [])
                 problem = Problem(evaluation, rows, *limits, defined, variables)

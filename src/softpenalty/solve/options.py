@@ -43,6 +43,9 @@ class Options:
     max_time : seconds
     constraint_tol : allowed violation, relative to max(1, |target|); `tol` is for stationarity
     disp : write the message to standard output at the end
+    noise : relative noise of the functions: a number, a dict from "objective" and names of constraints to
+        numbers, or "auto" to find it out from a few points; the method is then "noisy"
+    exhaust : go on at the noise floor until `maxfev` or another limit is reached
     on_failure : "backtrack" steps back from points at which a function raises an exception, is not finite or
         gives no answer in time; "raise" passes the exception on
     evaluation_timeout : seconds that objective and constraints may take at one point; they are then called in
@@ -65,6 +68,8 @@ class Options:
     max_time: float = np.inf
     constraint_tol: float | None = None
     disp: bool = False
+    noise: Any = None
+    exhaust: bool = False
     on_failure: str = "backtrack"
     evaluation_timeout: float = np.inf
     workers: Any = 1

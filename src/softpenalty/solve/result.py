@@ -71,6 +71,9 @@ class Result(scipy.optimize.OptimizeResult):
         feasible, as far as the linearized constraints tell; without an entry where it alone is not enough
     failures : points at which a function raised an exception, gave no answer in time, or was not finite
     failure_messages : dict, kind of failure → its first message
+    noise : dict, "objective" or name of a constraint → standard deviation of its noise at ``x``, where
+        `minimize` was told or found that there is any
+    uncertainty : dict of the standard deviations that it leaves in "x" (n,), "fun" and "multipliers" (m,)
     history : `History`
     """
 
@@ -156,11 +159,12 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
         operators=np.where(rows.equality, "=", np.where(rows.sign > 0.0, "<", ">")).tolist(),
         names=list(names),
         bounds=(lower, upper),
-        differences=_differences(evaluation, solution),
+        differences={} if outcome.noise is not None else _differences(evaluation, solution),
         kkt=kkt,
         active=labels,
         conflict=conflict,
         relaxation=dict(outcome.relaxation),
+        **_about_noise(problem, outcome),
         failures=evaluation.failures,
         failure_messages=dict(evaluation.calls.messages),
         history=history,
@@ -183,9 +187,7 @@ def _differences(evaluation: Evaluation, solution: Solution) -> dict[str, tuple[
             worst = noise[ends[i] : ends[i + 1]].max() / sizes
             left = float(worst[int(np.argmax(changes)) % sizes.size])
         steps = evaluation.steps_of(i - 1)
-        if (
-            steps is not None and scheme in ORDERS
-        ):  # ours make truncation as small as rounding; others may not
+        if steps is not None and scheme in ORDERS:  # ours keep truncation as small as rounding
             relative = float((steps.at(solution.x, 1.0) / sizes).max())
             left = max(left, relative ** ORDERS[scheme] * largest)
         found[name] = scheme, left, largest
@@ -194,6 +196,18 @@ def _differences(evaluation: Evaluation, solution: Solution) -> dict[str, tuple[
 
 def _dense(matrix: Any) -> Array:
     return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
+
+
+def _about_noise(problem: Problem, outcome: Outcome) -> dict[str, Any]:
+    """The noise of every function and what it leaves uncertain, where there is any."""
+    if outcome.noise is None or outcome.uncertainty is None:
+        return {}
+    parts = np.split(outcome.noise[1:], np.cumsum(problem.sizes)[:-1]) if problem.sizes else []
+    of_x, of_fun, of_multipliers = outcome.uncertainty
+    return {
+        "noise": {"objective": float(outcome.noise[0])} | dict(zip(problem.names, parts, strict=True)),
+        "uncertainty": {"x": of_x, "fun": of_fun, "multipliers": of_multipliers},
+    }
 
 
 def unfinished(

@@ -92,7 +92,7 @@ def _no_progress(result: Result) -> str:
     if result["differences"]:
         derivatives = (
             "Derivatives are differences: give `jac`, or set jac='3-point'. If the functions carry noise, "
-            "set options['finite_diff_rel_step'] to the square root of its relative size."
+            "say minimize(noise='auto'), or how much relative to their size."
         )
     else:
         derivatives = "Compare the derivatives you gave with differences (scipy.optimize.check_grad)."
@@ -130,6 +130,10 @@ def _weak(result: Result) -> str:
     return f"{text}Without options['sigma'] it is found."
 
 
+def _noise_floor(result: Result) -> str:
+    return f"With options['exhaust'] more evaluations average more of the noise out. {local(result)}"
+
+
 def _attained(result: Result) -> str:
     more = "give derivatives" if result["differences"] else "compute the functions more precisely"
     return f"Nothing more can be seen through rounding; for more digits, {more}. {local(result)}"
@@ -149,5 +153,6 @@ ADVICE: dict[int, Callable[[Result], str]] = {
     9: _error_left,
     10: _attained,
     11: _weak,
+    13: _noise_floor,
     12: lambda result: f"{_reached(result)} Continue with x0=result.x.",
 }

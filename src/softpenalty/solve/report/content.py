@@ -73,7 +73,8 @@ class _Comparison:
 
 def read(result: Mapping[str, Any]) -> Report:
     """The report of a result with the fields of `Result`."""
-    x, kkt = result["x"], result["kkt"]
+    x, kkt, unknown = result["x"], result["kkt"], result.get("uncertainty", {})
+    spread = unknown.get("x", np.zeros(x.size))
     comparisons = _comparisons(result)
     largest = max((abs(c.multiplier) for c in comparisons if np.isfinite(c.multiplier)), default=0.0)
     states = [_state(c, bool(result["success"])) for c in comparisons]
@@ -97,15 +98,16 @@ def read(result: Mapping[str, Any]) -> Report:
         success=bool(result["success"]),
         message=result["message"].partition(" In conflict:")[0],  # which a note says
         facts=[
-            ("objective", f"{result['fun']:.8g}"),
+            ("objective", f"{result['fun']:.8g}{_give(unknown.get('fun', 0.0))}"),
             ("largest violation", _short(kkt["feasibility"])),
             ("stationarity residual", _short(kkt["stationarity"])),
             ("iterations", str(result["nit"])),
             ("evaluations", str(result["nfev"])),
         ],
-        variables=[(name, f"{value:.6g}") for name, value in zip(result["names"], x, strict=True)][
-            :MOST_VARIABLES
-        ],
+        variables=[
+            (name, f"{value:.6g}{_give(deviation)}")
+            for name, value, deviation in zip(result["names"], x, spread, strict=True)
+        ][:MOST_VARIABLES],
         rows=rows,
         columns=max((i + 1 for row in rows for i, cell in enumerate(row) if cell), default=0),
         notes=notes,
@@ -185,6 +187,9 @@ def _notes(result: Mapping[str, Any], hidden: list[str]) -> list[str]:
         )
     if result["failures"]:
         notes.append(f"The functions failed at {result['failures']} point(s), which were stepped back from.")
+    if result.get("noise"):
+        sizes = (f"{name} {np.max(size):.1g}" for name, size in result["noise"].items())
+        notes.append(f"Noise seen (standard deviations): {', '.join(sizes)}. The ± are what it leaves.")
     if result["differences"]:
         notes.append(_differenced(result["differences"], len(result["multipliers"])))
     return notes
@@ -205,6 +210,11 @@ def _differenced(differences: Mapping[str, tuple[str, float, float]], functions:
         name, (_, error, largest) = max(known.items(), key=lambda item: item[1][1] / item[1][2])
         text += f"; good to {error:.0e} at best where the largest is {largest:.2g} ({name})"
     return f"{text}."
+
+
+def _give(deviation: float) -> str:
+    """What noise leaves unknown of a number."""
+    return f" ± {deviation:.1g}" if deviation > 0.0 else ""
 
 
 def _short(number: float) -> str:
