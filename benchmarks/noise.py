@@ -1,10 +1,10 @@
 """Noisy functions: `minimize(noise=...)` beside derivative-free peers on Hock-Schittkowski problems.
 
-Every solver gets the same noisy problem: objective and nonlinear rows carry noise level·max(1, |value|)·ξ, with
-ξ normal and drawn anew at every point ("random") or a wild function of x ("deterministic"); linear rows and
-bounds are exact. A point is simulated once, whoever asks how often. What a solver returns is judged by the
-functions without noise: objective within τ·max(1, |f*|) of the best known value and no row violated by more
-than τ. Records are lines of JSON, so that a stopped run goes on::
+Every solver gets the same noisy problem: objective and nonlinear rows carry noise level·max(1, |value|)·ξ,
+with ξ normal and drawn anew at every point ("random") or a wild function of x ("deterministic"); linear rows
+and bounds are exact. A point is simulated once, whoever asks how often. What a solver returns is judged by
+the functions without noise: objective within τ·max(1, |f*|) of the best known value and no row violated by
+more than τ. Records are lines of JSON, so that a stopped run goes on::
 
     python -m benchmarks.noise [--levels 1e-3 1e-2] [--solvers softpenalty cobyla] [--seeds 3] [--report]
 """

@@ -194,6 +194,7 @@ CASES = {
     10: (None, ["through rounding", "give derivatives", "this minimum is local"]),
     11: (lambda: half_space(sigma=0.5, alpha=0.1, bounds=[(-5, 5)]), ["0.5 for floor > 1", "sigma"]),
     12: (None, ["x0=result.x"]),
+    14: (None, ["The best point so far meets the constraints", "noise='auto'"]),
     13: (lambda: rough_fence(), ["options['exhaust']", "this minimum is local"]),
 }
 

@@ -88,7 +88,6 @@ class Evaluation:
         self.sizes: list[int] | None = None  #: how many values each block has, known after the first call
         self.njev = 0  #: points at which derivatives were asked for
         self.nhev = 0  #: points at which second derivatives were asked for
-        self.recorded: list[tuple[Array, Array]] = []  #: points (n,) with objective and values (1 + k,)
         self._all = Sample(self.functions)
         self.last_noise: Array | None = None  #: see `noise`, at the last point differenced
         self._scheme = "2-point"  # for functions whose differences are left to us

@@ -18,9 +18,10 @@ from ..problem.steps import read_steps
 from ..types import Array
 from .checks import warn_before
 from .methods import METHODS
+from .noisy.look import MOST_VARIABLES
 from .options import Options, check_positive
 from .progress import Progress
-from .result import Result, build_result, unfinished
+from .result import Evaluations, Result, build_result, unfinished
 from .session import session
 from .start import find_start
 from .status import Status
@@ -149,6 +150,8 @@ def minimize(
         settings.maxiter, settings.maxfev, settings.max_time, lambda: evaluation.nfev, read_callback(callback)
     )
     evaluation.calls.guard = watch.allow
+    if start.size <= MOST_VARIABLES and evaluation.differenced(-1):
+        evaluation.calls.record = []
     stopped = Status.INVALID_START
     outcome = problem = defined = None
     try:
@@ -171,10 +174,20 @@ def minimize(
     else:
         result = build_result(problem, outcome, watch.history)
     result["nhev"] = evaluation.nhev
+    _add_evaluations(result, evaluation)
     _admit_unknown(result, evaluation, limits)
     if settings.disp:
         sys.stdout.write(f"{result!r}\n")
     return result
+
+
+def _add_evaluations(result: Result, evaluation: Evaluation) -> None:
+    """Put in every point evaluated, as far as they were kept."""
+    record = evaluation.calls.record
+    result["simulations"] = evaluation.nfev if record is None else len({x.tobytes() for x, _ in record})
+    if record:
+        x, F = np.array([x for x, _ in record]), np.array([F for _, F in record])
+        result["evaluations"] = Evaluations(x, F[:, 0], F[:, 1:])
 
 
 def _admit_unknown(result: Result, evaluation: Evaluation, bounds: tuple[Array, Array]) -> None:

@@ -45,6 +45,7 @@ class Options:
     disp : write the message to standard output at the end
     noise : relative noise of the functions: a number, a dict from "objective" and names of constraints to
         numbers, or "auto" to find it out from a few points; the method is then "noisy"
+    evaluations : `result.evaluations` of an earlier run, whose points are then known for `noise`
     exhaust : go on at the noise floor until `maxfev` or another limit is reached
     on_failure : "backtrack" steps back from points at which a function raises an exception, is not finite or
         gives no answer in time; "raise" passes the exception on
@@ -69,6 +70,7 @@ class Options:
     constraint_tol: float | None = None
     disp: bool = False
     noise: Any = None
+    evaluations: Any = None
     exhaust: bool = False
     on_failure: str = "backtrack"
     evaluation_timeout: float = np.inf
@@ -84,6 +86,11 @@ class Options:
     sigma: Any = None
     alpha: Any = None
     tol: float | None = None
+
+    @property
+    def watches_for_noise(self) -> bool:
+        """Whether nothing was said about noise."""
+        return self.noise is None
 
     @classmethod
     def read(cls, given: dict[str, Any], keywords: dict[str, Any]) -> Options:

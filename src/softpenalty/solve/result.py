@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.optimize
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..problem.evaluation import Evaluation
     from ..problem.problem import Problem
 
-__all__ = ["History", "Result", "build_result", "unfinished"]
+__all__ = ["Evaluations", "History", "Result", "build_result", "unfinished"]
 
 ACTIVE = 1e-6  # an inequality whose error is below this, relative to max(1, |target|), counts as active
 ORDERS = {"2-point": 1, "3-point": 2}  # power of the step that truncation leaves in a derivative
@@ -40,6 +40,17 @@ class History(list[dict[str, Any]]):
     def column(self, name: str) -> Array:
         """One quantity over the iterations, (k,) or (k, m)."""
         return np.array([row[name] for row in self])
+
+
+class Evaluations(NamedTuple):
+    """Every point at which the functions were evaluated without failing, in order.
+
+    ``x`` (N, n), ``fun`` (N,), ``values`` (N, k) of the constraints.
+    """
+
+    x: Array
+    fun: Array
+    values: Array
 
 
 class Result(scipy.optimize.OptimizeResult):
@@ -71,6 +82,8 @@ class Result(scipy.optimize.OptimizeResult):
         feasible, as far as the linearized constraints tell; without an entry where it alone is not enough
     failures : points at which a function raised an exception, gave no answer in time, or was not finite
     failure_messages : dict, kind of failure → its first message
+    evaluations : `Evaluations`, where derivatives are differenced and there are at most 30 variables
+    simulations : number of different points evaluated
     noise : dict, "objective" or name of a constraint → standard deviation of its noise at ``x``, where
         `minimize` was told or found that there is any
     uncertainty : dict of the standard deviations that it leaves in "x" (n,), "fun" and "multipliers" (m,)

@@ -62,6 +62,11 @@ class Status(Enum):
         "Noise floor: nothing beyond the noise of the functions is left to gain, and the constraints hold "
         "within theirs.",
     )
+    NOISY = (
+        14,
+        "Noisy functions: differences show nothing but noise. Say `noise=...`, which takes up to 30 "
+        "variables, or give derivatives.",
+    )
     INTERRUPTED = (
         12,
         "Interrupted from the keyboard: this is the best point so far. Continue from `result.x`, or with "

@@ -11,9 +11,10 @@ from math import factorial
 
 import numpy as np
 
+from ...problem.problem import Problem
 from ...types import Array
 
-__all__ = ["SPACINGS", "EXTRA", "line", "noise_level"]
+__all__ = ["line", "measured_levels", "noise_level", "variable_sizes"]
 
 EXTRA = 6  # points on a line beside the one that is known
 SPACINGS = (1e-2, 1e-3, 1e-5)  # of the points, relative to the size of x, tried one after the other
@@ -54,3 +55,32 @@ def noise_level(values: Array) -> tuple[float, bool]:
         if max(three) <= AGREEMENT * min(three) and (changes[k - 1] or k >= LEAST_ORDER):
             return levels[k - 1], True
     return levels[-1], False
+
+
+def variable_sizes(x: Array, lower: Array, upper: Array) -> Array:
+    """What the variables (n,) are measured by: 1, their start, or a part of the width of their bounds."""
+    width = upper - lower
+    usual = np.maximum(1.0, np.abs(x))
+    wide = np.where(np.isfinite(width) & (width <= 1e4 * usual), 0.1 * width, 0.0)
+    return np.minimum(np.maximum(usual, wide), width)
+
+
+def measured_levels(problem: Problem) -> Array:
+    """Relative noise (1 + k,) of objective and values, seen on short lines from the start."""
+    evaluation, start = problem.evaluation, problem.start
+    free = problem.lower < problem.upper
+    size = np.where(free, variable_sizes(start, problem.lower, problem.upper), 0.0)
+    random = np.random.default_rng(0)
+    f, values = evaluation.values(start)
+    here = np.array([f, *values])
+    level, decided = np.full(here.size, np.inf), np.zeros(here.size, dtype=bool)
+    for spacing in SPACINGS:
+        places = line(start, size, problem.lower, problem.upper, spacing, random)
+        table = np.vstack([here, *evaluation.many(places)])
+        for i in np.flatnonzero(~decided):
+            found, decided[i] = noise_level(table[:, i])
+            level[i] = found if decided[i] else min(level[i], found)
+        if decided.all():
+            break
+    relative: Array = np.where(np.isfinite(level), level, 0.0) / np.maximum(1.0, np.abs(here))
+    return relative

@@ -24,7 +24,7 @@ from .cloud import Cloud
 from .fit import Basis, Models, regress
 from .sampling import informative_points
 
-__all__ = ["Linearized", "NoisySearch", "variable_sizes"]
+__all__ = ["Linearized", "NoisySearch"]
 
 LARGEST_SHARE, SMALLEST_SHARE = 0.02, 1e-16  # of noise in curvature, from which the radii follow
 FIRST_RADIUS = 1.0  # of the trust region, in units of the variables' sizes
@@ -42,14 +42,6 @@ IDLE_TIMES = 24  # rejected or empty steps in the smallest region, which end it 
 ROWS_WITHIN = 2.0  # times their own noise that rows may be off
 LEAST_LEVEL = 1e-15  # of relative noise
 UNBOUNDED_FALL = 1e15  # relative to max(1, |f|) at the start
-
-
-def variable_sizes(x: Array, lower: Array, upper: Array) -> Array:
-    """What the variables (n,) are measured by: 1, their start, or a part of the width of their bounds."""
-    width = upper - lower
-    usual = np.maximum(1.0, np.abs(x))
-    wide = np.where(np.isfinite(width) & (width <= 1e4 * usual), 0.1 * width, 0.0)
-    return np.minimum(np.maximum(usual, wide), width)
 
 
 @dataclass(slots=True)

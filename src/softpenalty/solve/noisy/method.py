@@ -8,19 +8,18 @@ from typing import Any
 import numpy as np
 
 from ...problem.problem import Problem
-from ...types import Array, Indices, Mask
+from ...types import Array, Mask
 from ..options import Options
 from ..outcome import Outcome, Solution
 from ..status import Status
 from ..tolerances import Tolerances
 from ..watch import StopError, Watch
 from .cloud import Cloud
-from .level import SPACINGS, line, noise_level
-from .loop import LEAST_LEVEL, NoisySearch, variable_sizes
+from .level import measured_levels, variable_sizes
+from .look import MOST_VARIABLES
+from .loop import LEAST_LEVEL, NoisySearch
 
 __all__ = ["solve_noisy"]
-
-MOST_VARIABLES = 30  # beyond it the models need more points than anybody has
 
 
 def solve_noisy(problem: Problem, options: Options, watch: Watch) -> Outcome:
@@ -31,25 +30,45 @@ def solve_noisy(problem: Problem, options: Options, watch: Watch) -> Outcome:
             f"`minimize(noise=...)` takes 1 to {MOST_VARIABLES} free variables; got {free.size}. Leave "
             "`noise` out, or fix what matters least."
         )
+    fixed = problem.lower == problem.upper
     size = variable_sizes(problem.start[free], problem.lower[free], problem.upper[free])
     functions = 1 + sum(problem.sizes)
     cloud = Cloud(free.size, functions)
     f, values = problem.evaluation.values(problem.start)
     cloud.add(problem.start[free] / size, np.array([f, *values]))
-    fixed_alike = np.delete(problem.start, free)
-    for x, F in problem.evaluation.recorded:
-        if (np.delete(x, free) == fixed_alike).all() and not (x == problem.start).all():
-            cloud.add(x[free] / size, F)
     linear = _linear(problem)
     level, status = np.full(functions, LEAST_LEVEL), None
     try:
-        level = noise_levels(problem, options.noise, cloud, free, size, linear)
+        level = noise_levels(problem, options.noise, linear)
     except StopError as stop:
         status = stop.status
+    known = [(x, F) for x, F in problem.evaluation.calls.record or () if (x != problem.start).any()]
+    for x, F in known + _given(problem, options.evaluations):
+        if (x[fixed] == problem.start[fixed]).all():
+            cloud.add(x[free] / size, F)
     search = NoisySearch(problem, free, np.where(linear, 0.0, level), cloud, size, watch, options.exhaust)
     if status is None:
         status = search.run()
     return _outcome(search, status, options)
+
+
+def _given(problem: Problem, evaluations: Any) -> list[tuple[Array, Array]]:
+    """Points (n,) and values (1 + k,) of earlier runs."""
+    if evaluations is None:
+        return []
+    n, k = problem.start.size, sum(problem.sizes)
+    try:
+        x, fun, values = (np.asarray(part, dtype=float) for part in evaluations)
+        x, fun, values = x.reshape(-1, n), fun.reshape(-1, 1), values.reshape(-1, k)
+        together = np.hstack([fun, values])
+        if len(x) != len(together):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"`minimize(evaluations=...)` must be `result.evaluations` of a run with {n} variables and {k} "
+            f"constraint values: arrays (N, {n}), (N,) and (N, {k}); got {evaluations!r}."
+        ) from None
+    return list(zip(x, together, strict=True))
 
 
 def _linear(problem: Problem) -> Mask:
@@ -60,9 +79,7 @@ def _linear(problem: Problem) -> Mask:
     return np.concatenate(parts)
 
 
-def noise_levels(
-    problem: Problem, given: Any, cloud: Cloud, free: Indices, size: Array, linear: Mask
-) -> Array:
+def noise_levels(problem: Problem, given: Any, linear: Mask) -> Array:
     """Relative noise (1 + k,) of objective and values: what the user says, the rest from points on a line."""
     names = [
         "objective",
@@ -77,39 +94,15 @@ def noise_levels(
                 f"({', '.join(map(repr, problem.names))}); got {unknown[0]!r}."
             )
         level = np.array([float(given.get(name, np.nan)) for name in names])
+    elif isinstance(given, np.ndarray):
+        level = given.copy()
     elif given not in (None, "auto"):
         level[:] = float(given)
     asked = np.isnan(level) & ~linear
     if asked.any():
-        level[asked] = estimated_levels(problem, cloud, free, size)[asked]
+        level[asked] = measured_levels(problem)[asked]
     known: Array = np.maximum(np.nan_to_num(level), LEAST_LEVEL)
     return known
-
-
-def estimated_levels(problem: Problem, cloud: Cloud, free: Indices, size: Array) -> Array:
-    """Relative noise (1 + k,) seen in values on short lines from the start."""
-    random = np.random.default_rng(0)
-    start = problem.start[free]
-    here = cloud.values[0]
-    level, decided = np.full(here.size, np.inf), np.zeros(here.size, dtype=bool)
-    for spacing in SPACINGS:
-        places = line(start, size, problem.lower[free], problem.upper[free], spacing, random)
-        points = []
-        for place in places:
-            x = problem.start.copy()
-            x[free] = place
-            points.append(x)
-        values = problem.evaluation.many(points)
-        for place, F in zip(places, values, strict=True):
-            cloud.add(place / size, F)
-        table = np.vstack([here, *values])
-        for i in np.flatnonzero(~decided):
-            found, decided[i] = noise_level(table[:, i])
-            level[i] = found if decided[i] else min(level[i], found)
-        if decided.all():
-            break
-    relative: Array = np.where(np.isfinite(level), level, 0.0) / np.maximum(1.0, np.abs(here))
-    return relative
 
 
 def _outcome(search: NoisySearch, status: Status, options: Options) -> Outcome:

@@ -153,6 +153,9 @@ ADVICE: dict[int, Callable[[Result], str]] = {
     9: _error_left,
     10: _attained,
     11: _weak,
-    13: _noise_floor,
     12: lambda result: f"{_reached(result)} Continue with x0=result.x.",
+    13: _noise_floor,
+    14: lambda result: (
+        f"{_reached(result)} With minimize(noise='auto') the noise is measured and averaged out."
+    ),
 }
