@@ -19,12 +19,12 @@ __all__ = ["Options", "check_positive"]
 
 ARGUMENTS = (
     "fun", "x0", "args", "method", "jac", "hess", "hessp", "bounds", "constraints", "tol", "callback",
-    "options",
+    "options", "names",
 )  # fmt: skip
 # Options of SciPy's own methods: to come across one is no mistake, only in vain.
 SCIPY_OPTIONS = {
-    "accuracy", "adaptive", "barrier_tol", "c1", "c2", "catol", "direc", "eps", "eta", "f_target",
-    "factorization_method", "fatol", "feasibility_tol", "final_tr_radius", "finite_diff_rel_step", "ftol",
+    "accuracy", "adaptive", "barrier_tol", "c1", "c2", "catol", "direc", "eta", "f_target",
+    "factorization_method", "fatol", "feasibility_tol", "final_tr_radius", "ftol",
     "gtol", "hess_inv0", "inexact", "initial_barrier_parameter", "initial_barrier_tolerance",
     "initial_constr_penalty", "initial_simplex", "initial_tr_radius", "initial_trust_radius", "iprint",
     "maxCGit", "max_trust_radius", "maxcor", "maxfun", "maxls", "mesg_num", "minfev", "norm", "offset",
@@ -58,6 +58,9 @@ class Options:
     resume : go on from the checkpoint if there is one, without evaluating anything twice
     progress : show on standard error how it goes
     check_gradients : compare the derivatives given with differences at the start, and warn of what looks odd
+    finite_diff_rel_step, eps : steps of differences that are not left to us, one number or one a variable,
+        for the objective and for all constraints without a step of their own: relative to |x| (to 1 where x
+        is 0), or absolute where only `eps` is given; shortened where bounds are in the way
     kernel, combination, sigma, alpha : the penalty of the methods "penalty" and "multiplier"
     tol : the argument of that name
     """
@@ -77,6 +80,8 @@ class Options:
     resume: bool = False
     progress: bool = False
     check_gradients: bool = False
+    finite_diff_rel_step: Any = None
+    eps: Any = None
     kernel: Any = None
     combination: Any = "sum"
     sigma: Any = None

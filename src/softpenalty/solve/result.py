@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -9,8 +10,9 @@ import scipy.optimize
 
 from ..types import Array
 from .judgement import judge
-from .outcome import Outcome
-from .report import explain
+from .outcome import Outcome, Solution
+from .report.html import as_html
+from .report.text import explain
 from .status import SUCCESSES, Status, Verdict
 
 if TYPE_CHECKING:
@@ -20,11 +22,14 @@ if TYPE_CHECKING:
 __all__ = ["Evaluations", "History", "Result", "build_result", "unfinished"]
 
 ACTIVE = 1e-6  # an inequality whose error is below this, relative to max(1, |target|), counts as active
+ORDERS = {"2-point": 1, "3-point": 2}  # power of the step that truncation leaves in a derivative
 SHOWN = ("message", "success", "status", "fun", "x", "nit", "nfev", "njev", "maxcv", "active")
 
 
 class History(list[dict[str, Any]]):
-    """One dict an iteration: ``nit fun maxcv stationarity step trials multipliers``.
+    """One dict an iteration: ``nit fun maxcv violation stationarity step trials multipliers``.
+
+    ``violation`` is the worst one relative to max(1, |target|), ``maxcv`` the largest as it is.
 
     Examples
     --------
@@ -65,8 +70,11 @@ class Result(scipy.optimize.OptimizeResult):
         so ≥ 0 for ``<``, ≤ 0 for ``>`` and dicts of type "ineq" (SLSQP's are ≥ 0), free for ``=``; NaN for
         fixed variables where derivatives are differenced, which does not leave the bounds
     multiplier_vector : (m,), one entry a row of ``labels``
-    labels : (m,) name and comparison of each row
+    labels, operators : (m,) name and comparison of each row, and the comparison alone
     errors, violations, targets : (m,) value − target of each row, how far it is broken, and the target
+    names, bounds : (n,) names of the variables, and their limits, a pair of (n,)
+    differences : dict, name of a function whose derivatives were differenced → scheme, the error that
+        rounding (or the step that was set) leaves in its largest derivative, and that derivative's size
     kkt : dict of ``stationarity``, ``feasibility`` and ``complementarity``
     active : labels of the constraints and bounds that hold with equality
     conflict : labels of those that cannot hold together, where infeasible
@@ -87,24 +95,28 @@ class Result(scipy.optimize.OptimizeResult):
         self.update(fields)
 
     def report(self) -> str:
-        """Explain the result in words."""
+        """Explain the result in words: the point, what each target is worth, and what to do next."""
         return explain(self)
 
+    def _repr_html_(self) -> str | None:
+        """The report, for notebooks; None for what a callback gets."""
+        return as_html(self) if "kkt" in self else None
+
     def plot(self, axes: Any = None) -> Any:
-        """Draw objective, violation and multipliers over the iterations (needs matplotlib).
+        """Draw objective, violation, stationarity and multipliers over the iterations (needs matplotlib).
 
         Parameters
         ----------
         axes : sequence of three matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
+            Where to draw; a new figure otherwise, in the colours of the current style, light or dark.
 
         Returns
         -------
-        array of three Axes
+        matplotlib Figure
         """
         from .plot import draw
 
-        return draw(self.history, self.labels, axes)
+        return draw(self, axes)
 
     def __repr__(self) -> str:
         width = max(map(len, SHOWN))
@@ -126,8 +138,11 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
     x, lower, upper, evaluation = solution.x, problem.lower, problem.upper, problem.evaluation
     active = rows.equality | (np.abs(verdict.errors) <= ACTIVE * np.maximum(1.0, np.abs(rows.target)))
     labels = [label for label, is_active in zip(rows.labels, active, strict=True) if is_active]
-    labels += [f"x[{i}] = {x[i]:.6g} (lower bound)" for i in np.flatnonzero((x <= lower) & (lower < upper))]
-    labels += [f"x[{i}] = {x[i]:.6g} (upper bound)" for i in np.flatnonzero((x >= upper) & (lower < upper))]
+    names, loose = problem.variables, lower < upper
+    for side, touched in (("lower", x <= lower), ("upper", x >= upper)):
+        labels += [
+            f"{names[i]} = {x[i]:.6g} ({side} bound)" for i in np.flatnonzero(touched & loose).tolist()
+        ]
     sizes = problem.sizes
     parts = np.split(verdict.by_value, np.cumsum(sizes)[:-1]) if sizes else []
     message, conflict = status.message, list(outcome.conflict)
@@ -156,6 +171,10 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
         violations=rows.violations(verdict.errors),
         targets=rows.target,
         labels=rows.labels,
+        operators=np.where(rows.equality, "=", np.where(rows.sign > 0.0, "<", ">")).tolist(),
+        names=list(names),
+        bounds=(lower, upper),
+        differences={} if outcome.noise is not None else _differences(evaluation, solution),
         kkt=kkt,
         active=labels,
         conflict=conflict,
@@ -178,6 +197,33 @@ def _for_a_digit_more(outcome: Outcome) -> str:
     )
 
 
+def _differences(evaluation: Evaluation, solution: Solution) -> dict[str, tuple[str, float, float]]:
+    """What was differenced: the scheme, what rounding leaves in the largest derivative, and its size."""
+    noise = evaluation.last_noise
+    sizes = np.maximum(1.0, np.abs(solution.x))
+    ends = np.cumsum([0, 1, *(evaluation.sizes or [])])
+    found = {}
+    for i, (name, scheme) in enumerate(evaluation.schemes()):
+        if scheme is None:
+            continue
+        derivatives = solution.g if i == 0 else _dense(solution.J[ends[i] - 1 : ends[i + 1] - 1])
+        changes = np.abs(derivatives) * sizes
+        left, largest = 0.0, float(np.abs(derivatives).max(initial=0.0))
+        if noise is not None and changes.size:
+            worst = noise[ends[i] : ends[i + 1]].max() / sizes
+            left = float(worst[int(np.argmax(changes)) % sizes.size])
+        steps = evaluation.steps_of(i - 1)
+        if steps is not None and scheme in ORDERS:  # ours keep truncation as small as rounding
+            relative = float((steps.at(solution.x, 1.0) / sizes).max())
+            left = max(left, relative ** ORDERS[scheme] * largest)
+        found[name] = scheme, left, largest
+    return found
+
+
+def _dense(matrix: Any) -> Array:
+    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
+
+
 def _about_noise(problem: Problem, outcome: Outcome) -> dict[str, Any]:
     """The noise of every function and what it leaves uncertain, where there is any."""
     if outcome.noise is None or outcome.uncertainty is None:
@@ -190,7 +236,13 @@ def _about_noise(problem: Problem, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def unfinished(evaluation: Evaluation, x0: Array, bounds: tuple[Array, Array], status: Status) -> Result:
+def unfinished(
+    evaluation: Evaluation,
+    x0: Array,
+    bounds: tuple[Array, Array],
+    status: Status,
+    names: Sequence[str],
+) -> Result:
     """The result where no iteration could be made: at most the objective at the start is known."""
     x = np.clip(x0, *bounds)
     known = evaluation.known(x)
@@ -217,6 +269,10 @@ def unfinished(evaluation: Evaluation, x0: Array, bounds: tuple[Array, Array], s
         violations=np.zeros(0),
         targets=np.zeros(0),
         labels=[],
+        operators=[],
+        names=list(names),
+        bounds=bounds,
+        differences={},
         kkt={"stationarity": np.inf, "feasibility": np.inf, "complementarity": np.inf},
         active=[],
         conflict=[],

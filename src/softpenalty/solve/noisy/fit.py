@@ -36,7 +36,7 @@ class Basis:
         return np.hstack([np.ones((len(t), 1)), t, self.factor * t[:, self.i] * t[:, self.j]])
 
     def square_of_matrix(self, variances: Array) -> float:
-        """Mean square of a matrix of second derivatives whose coefficients have these variances (columns,)."""
+        """Mean square of a matrix of second derivatives whose coefficients have variances (columns,)."""
         return float(np.where(self.i == self.j, 1.0, 2.0) @ variances[1 + self.n :])
 
     def packed(self, H: Array) -> Array:

@@ -289,10 +289,12 @@ class NoisySearch:
         if view.models.F[0] < -UNBOUNDED_FALL * max(1.0, abs(self.f_start)) and self.rows_hold(view):
             return Status.UNBOUNDED
         residual = view.linear.g + step.y @ view.local.a + step.z
+        violations = view.local.v * view.linear.length
         row = {
             "nit": self.iteration,
             "fun": float(view.models.F[0]),
-            "maxcv": float((view.local.v * view.linear.length).max(initial=0.0)),
+            "maxcv": float(violations.max(initial=0.0)),
+            "violation": float((violations / np.maximum(1.0, np.abs(self.rows.target))).max(initial=0.0)),
             "stationarity": largest(residual) / (view.local.g_size or 1.0),
             "step": largest(step.d),
             "trials": 1,

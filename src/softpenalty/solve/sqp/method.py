@@ -61,7 +61,7 @@ def solve_sqp(
         tolerances,
         partial(_stationarity, model, ending),
         ending.iterations,
-        _conflict_labels(ending, rows, model),
+        _conflict_labels(ending, problem, model),
         _relaxation(ending, rows),
     )
 
@@ -89,11 +89,11 @@ def _nothing_free(model: Model, tolerances: Tolerances) -> Ending:
     return Ending(Status.INFEASIBLE, iterate, 0, nothing_helps)
 
 
-def _conflict_labels(ending: Ending, rows: Rows, model: Model) -> list[str]:
+def _conflict_labels(ending: Ending, problem: Problem, model: Model) -> list[str]:
     if ending.conflict is None:
         return []
-    return [rows.labels[i] for i in np.flatnonzero(ending.conflict.rows)] + [
-        f"bounds of x[{model.free[i]}]" for i in np.flatnonzero(ending.conflict.bounds)
+    return [problem.rows.labels[i] for i in np.flatnonzero(ending.conflict.rows)] + [
+        f"bounds of {problem.variables[model.free[i]]}" for i in np.flatnonzero(ending.conflict.bounds)
     ]
 
 
