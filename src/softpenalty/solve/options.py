@@ -88,11 +88,6 @@ class Options:
     alpha: Any = None
     tol: float | None = None
 
-    @property
-    def watches_for_noise(self) -> bool:
-        """Whether nothing was said about noise."""
-        return self.noise is None
-
     @classmethod
     def read(cls, given: dict[str, Any], keywords: dict[str, Any]) -> Options:
         """The options given in the dict and as keywords, checked.
