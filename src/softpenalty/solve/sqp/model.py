@@ -124,6 +124,9 @@ class Model:
             evaluation.typical = np.ones(x0.size)
             evaluation.typical[self.free] = self._typical
             self.least_violated, self._least = None, np.inf  # x meant something else
+            start = self.at(self.start)
+            self.differentiate(start)
+        self.first = start  #: the start as it was defined once: simulations may fail there the next time
 
     def _measure_in_units(self, units: Array) -> None:
         """Let x (n,) from now on mean the free variables divided by ``units``, powers of two."""
