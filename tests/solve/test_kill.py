@@ -95,8 +95,8 @@ class Run:
     def begun(self) -> None:
         """Wait for the first call of the simulation."""
         until = time.monotonic() + 60.0
-        while not self.calls.stat().st_size:
-            assert self.process.poll() is None and time.monotonic() < until, self.process.communicate()
+        while not self.calls.stat().st_size and self.process.poll() is None:
+            assert time.monotonic() < until
             time.sleep(0.002)
 
     def kill(self) -> None:
