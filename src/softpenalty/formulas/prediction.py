@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import Array, apply, check_positive, maximum, namespace
+from .arrays import Array, apply, check_numbers, check_positive, maximum, namespace
 from .kernels import Kernel, find_kernel
 from .operators import find_operator
 
@@ -56,6 +56,7 @@ def predicted_error(
     """
     g = find_kernel("predicted_error", kernel)
     equality = find_operator("predicted_error", operator) == "="
+    check_numbers("predicted_error", "gradient", gradient)
     check_positive("predicted_error", "sigma", sigma)
     if g.has_width:
         check_positive("predicted_error", "alpha", alpha)
@@ -114,6 +115,8 @@ def recommend(
     g = find_kernel("recommend", kernel)
     check_positive("recommend", "gradient", gradient)
     check_positive("recommend", "tolerance", tolerance)
+    if not isinstance(factor, (int, float, np.number)):
+        raise TypeError(f"`recommend(factor=...)` must be a number; got {factor!r}.")
     if not 1.0 <= factor < math.inf:
         raise ValueError(f"`recommend(factor=...)` must be at least 1 and finite; got {factor!r}.")
     gradient, tolerance = (

@@ -108,12 +108,16 @@ class Calls:
         journal, question = self.journal, sample.question
         known = [None if journal is None else journal.find(question, x) for x in points]
         missing = [x for x, answer in zip(points, known, strict=True) if answer is None]
-        new = iter((self.alone if len(missing) == 1 else self.map)(sample, missing))
-        for x, answer in zip(points, known, strict=True):
+        answered = (self.alone if len(missing) == 1 else self.map)(sample, missing)
+        new = _iterated(answered)
+        for x, found in zip(points, known, strict=True):
+            answer: Any = found
             if answer is None:
-                answer = next(new)
+                answer = next(new, None)
                 if hasattr(answer, "result"):  # a future
                     answer = answer.result()
+                if not isinstance(answer, (list, Failure)):
+                    raise _no_map(answer)
                 self._keep(question, x, answer)
             yield answer
 
@@ -152,6 +156,20 @@ class Calls:
     def _allow(self, points: int) -> None:
         if self.guard is not None:
             self.guard(points)
+
+
+def _iterated(answers: Any) -> Iterator[Any]:
+    try:
+        return iter(answers)
+    except TypeError:
+        raise _no_map(answers) from None
+
+
+def _no_map(answer: Any) -> TypeError:
+    return TypeError(
+        "`minimize(workers=...)` must return what the function it is given returns at each point, in order, "
+        f"as the built-in `map` does; got {answer!r}."
+    )
 
 
 def _shown(x: Array) -> str:

@@ -118,8 +118,8 @@ def minimize(
     >>> result.x.round(4), result.multipliers["area"].round(4)
     (array([5., 5.]), array([-0.2]))
     """
-    settings = Options.read(options or {}, more_options)
-    if method not in METHODS:
+    settings = Options.read({} if options is None else options, more_options)
+    if not isinstance(method, str) or method not in METHODS:
         names = ", ".join(map(repr, METHODS))
         raise ValueError(f"`minimize(method=...)` must be one of {names}; got {method!r}.")
     if settings.noise is not None:

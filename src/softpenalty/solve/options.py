@@ -89,12 +89,14 @@ class Options:
     tol: float | None = None
 
     @classmethod
-    def read(cls, given: dict[str, Any], keywords: dict[str, Any]) -> Options:
+    def read(cls, given: Mapping[str, Any], keywords: dict[str, Any]) -> Options:
         """The options given in the dict and as keywords, checked.
 
         Unknown ones get a warning, as from SciPy; a keyword that is not known there either is taken for a
         misspelt argument.
         """
+        if not isinstance(given, Mapping):
+            raise TypeError(f"`minimize(options=...)` must be a dict; got {given!r}.")
         known = {field.name for field in fields(cls)} - {"tol"}
         for name in keywords:
             if name not in known and name not in SCIPY_OPTIONS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..types import Array
+from .norms import squares_finite
 from .sqp.model import EvaluationLike
 
 __all__ = ["find_start"]
@@ -29,7 +30,7 @@ def find_start(
             if not derivatives:
                 return x
             g, J = evaluation.derivatives(x)
-            if np.isfinite(g).all() and np.isfinite(J.data if hasattr(J, "toarray") else J).all():
+            if squares_finite(g) and squares_finite(J.data if hasattr(J, "toarray") else J):
                 return x
         shift = START_RADIUS * 2.0**trial * np.maximum(1.0, np.abs(x0)) * random.uniform(-1.0, 1.0, x0.size)
         x = np.clip(x0 + shift, lower, upper)

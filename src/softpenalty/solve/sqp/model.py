@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...types import Array, Mask
-from ..norms import all_finite, largest
+from ..norms import all_finite, largest, squares_finite
 from .scaling import variable_units
 
 __all__ = ["EvaluationLike", "Model", "Point", "RowsLike"]
@@ -124,6 +124,9 @@ class Model:
             evaluation.typical = np.ones(x0.size)
             evaluation.typical[self.free] = self._typical
             self.least_violated, self._least = None, np.inf  # x meant something else
+            start = self.at(self.start)
+            self.differentiate(start)
+        self.first = start  #: the start as it was defined once: simulations may fail there the next time
 
     def _measure_in_units(self, units: Array) -> None:
         """Let x (n,) from now on mean the free variables divided by ``units``, powers of two."""
@@ -199,8 +202,9 @@ class Model:
             g, A = g[self.free], A[:, self.free]
         if self._scaled:
             g, A = g * self.units, A * self.units
-        length = np.sqrt(np.vecdot(A, A))
-        if not (all_finite(g) and all_finite(length)):
+        with np.errstate(over="ignore", invalid="ignore"):
+            length = np.sqrt(np.vecdot(A, A))
+        if not (squares_finite(g) and all_finite(length)):
             return False
         point.g, point.A, point.gradient, point.jacobian = g, A, gradient, jacobian
         point.length = np.where(length < SHORTEST_ROW, 1.0, length)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -141,7 +142,8 @@ class State:
     def at_start(cls, model: Model, iteration: int) -> State:
         """At the start of ``model``, without a matrix yet."""
         point = model.at(model.start)
-        model.differentiate(point)
+        if math.isnan(point.f) or not model.differentiate(point):
+            point = model.first
         far = FAR * max(1.0, float((model.violations(point.r) / point.length).sum()))
         sizes = Sizes.at(point.g, model.start_sizes)
         nothing = np.zeros((0, 0))
