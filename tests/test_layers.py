@@ -18,6 +18,7 @@ LEVELS = {
     "formulas": 1,
     "problem": 2,
     "solve": 3,
+    "multistart": 4,
     "training": 3,
     "study": 4,
     "cli": 5,

@@ -1,0 +1,96 @@
+"""Hops: candidates for a start around a minimum, of four kinds; the shares of all starts follow their successes.
+
+Coordinate hops (redraw, exchange, permute) gain most where the objective is nearly separable; steps in a box
+do not care how the coordinates lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from ..types import Array
+
+__all__ = ["HOPS", "Mix"]
+
+AWAY = 0.1  # a coordinate that is redrawn goes at least this far
+STEPS = (-1.5, -1.1, -0.7, -0.3)  # powers of ten that bound the max-norms of short, middle and long steps
+TRIALS = 5.0  # of each kind that count as made beforehand, with one success
+
+Hop = Callable[[np.random.Generator, Array, Array, int], Array]
+
+
+def _chosen(rng: np.random.Generator, n: int, size: int, least: int = 1) -> Array:
+    """The same number of coordinates, usually few, in each row of a mask (size, n)."""
+    count = min(max(least, rng.geometric(min(1.0, 2.0 / n))), max(least, n // 2), n)
+    return np.argsort(rng.random((size, n)), axis=1) < count
+
+
+def redraw(rng: np.random.Generator, origin: Array, others: Array, size: int) -> Array:
+    """A few coordinates anywhere else."""
+    low, high = np.maximum(origin - AWAY, 0.0), np.minimum(origin + AWAY, 1.0)
+    drawn = rng.random((size, origin.size)) * (1.0 - (high - low))
+    drawn = np.where(drawn < low, drawn, drawn + (high - low))
+    return np.where(_chosen(rng, origin.size, size), drawn, origin)
+
+
+def exchange(rng: np.random.Generator, origin: Array, others: Array, size: int) -> Array:
+    """A few coordinates of another minimum."""
+    if not len(others):
+        return redraw(rng, origin, others, size)
+    donors = others[rng.integers(len(others), size=size)]
+    return np.where(_chosen(rng, origin.size, size), donors, origin)
+
+
+def permute(rng: np.random.Generator, origin: Array, others: Array, size: int) -> Array:
+    """A few coordinates exchanged among themselves."""
+    candidates = np.tile(origin, (size, 1))
+    for candidate, mask in zip(candidates, _chosen(rng, origin.size, size, least=2), strict=True):
+        candidate[mask] = rng.permutation(candidate[mask])
+    return candidates
+
+
+def _step(
+    powers: tuple[float, float], rng: np.random.Generator, origin: Array, others: Array, size: int
+) -> Array:
+    """A step of one length (max-norm) in any direction, reflected at the bounds."""
+    direction = rng.uniform(-1.0, 1.0, (size, origin.size))
+    direction /= np.abs(direction).max(axis=1, keepdims=True)
+    reached = np.abs(origin + 10.0 ** rng.uniform(*powers) * direction)
+    return 1.0 - np.abs(1.0 - reached)
+
+
+#: name → candidates (size, k) around `origin` (k,), given the other minima (M, k)
+HOPS: dict[str, Hop] = {
+    "redraw": redraw,
+    "exchange": exchange,
+    "permute": permute,
+    "short": partial(_step, STEPS[0:2]),
+    "middle": partial(_step, STEPS[1:3]),
+    "long": partial(_step, STEPS[2:4]),
+}
+KINDS = ("sample", *HOPS)
+
+
+@dataclass
+class Mix:
+    """Which starts, hops and samples, have led to something better, and how often each kind is to be tried."""
+
+    trials: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    successes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+
+    def draw(self, rng: np.random.Generator) -> str:
+        """A kind, by Thompson's rule: as often as it is the best one, as far as is known."""
+        rates = [
+            rng.beta(1.0 + self.successes[kind], TRIALS - 1.0 + self.trials[kind] - self.successes[kind])
+            for kind in KINDS
+        ]
+        return KINDS[int(np.argmax(rates))]
+
+    def see(self, kind: str, success: bool) -> None:
+        """Take in how a start ended."""
+        self.trials[kind] += 1
+        self.successes[kind] += success
