@@ -39,17 +39,28 @@ TURNED_BUDGET = 30_000
 TURNED = range(3)
 SEEDS = 5
 SECONDS = 60.0  # a run may take; shgo triangulates in as many dimensions as there are variables
+LAYERS = ("formulas", "problem", "solve", "multistart")
+SHOWS = (
+    "result.py",
+    "report.py",
+    "plot.py",
+    "progress.py",
+    "crew.py",
+    "checkpoint.py",
+    "search.py",
+)  # no decision
 OURS = ("search", "Sobol loop around minimize", "stop")
 
 
 def version(method: str) -> str:
-    """What makes records of ours obsolete: a digest of the library."""
+    """What makes records of ours obsolete: a digest of what decides which points are evaluated."""
     if method not in OURS:
         return "-"
-    digest = hashlib.sha256()
-    for path in sorted(Path(softpenalty.__file__).parent.rglob("*.py")):
-        if path.parts[-2] != "study" and "study" not in path.parts and "training" not in path.parts:
-            digest.update(path.read_bytes())
+    library, digest = Path(softpenalty.__file__).parent, hashlib.sha256()
+    for layer in LAYERS:
+        for path in sorted((library / layer).rglob("*.py")):
+            if path.name not in SHOWS:
+                digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 
 

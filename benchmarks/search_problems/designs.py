@@ -86,7 +86,10 @@ def stepped_beam(x):
 DESIGNS = [
     SearchProblem("welded beam", welded_beam, box([0.125, 0.1, 0.1, 0.1], [2, 10, 10, 2]), 1.72485231),
     SearchProblem(
-        "pressure vessel", pressure_vessel, box([0.0625, 0.0625, 10, 10], [6.1875, 6.1875, 200, 200]), 5885.33277
+        "pressure vessel",
+        pressure_vessel,
+        box([0.0625, 0.0625, 10, 10], [6.1875, 6.1875, 200, 200]),
+        5885.33277,
     ),
     SearchProblem("tension spring", tension_spring, box([0.05, 0.25, 2], [2, 1.3, 15]), 0.0126652328),
     SearchProblem(

@@ -23,9 +23,7 @@ STRICT = 10.0  # its sigma in units of the objective's middle range over the mid
 
 def ours(problem: Counted, seed: int) -> None:
     """`softpenalty.search`."""
-    search(
-        problem.fun, problem.bounds, problem.constraints(), maxfev=problem.budget, stop=None, rng=seed
-    )
+    search(problem.fun, problem.bounds, problem.constraints(), maxfev=problem.budget, stop=None, rng=seed)
 
 
 def sobol_minimize(problem: Counted, seed: int) -> None:
@@ -83,7 +81,9 @@ def cma_es(problem: Counted, seed: int) -> None:
     samples = np.array(list(itertools.islice(_sobol(problem, seed), 20 * len(lower))))
     sigma = STRICT * _weights(problem, samples)
     constraints = [
-        type(constraint)(constraint.fun, constraint.operator, 0.0, name=constraint.name, sigma=part, alpha=ALPHA)
+        type(constraint)(
+            constraint.fun, constraint.operator, 0.0, name=constraint.name, sigma=part, alpha=ALPHA
+        )
         for constraint, part in zip(
             problem.constraints(),
             [part for part in np.split(sigma, [problem.problem.sizes[0]]) if part.size],

@@ -49,7 +49,7 @@ class Box:
     def unit(self, x: Array) -> Array:
         """x (n,) as a point (k,) of the unit cube."""
         free = self.free
-        return (x[free] - self.lower[free]) / (self.upper[free] - self.lower[free])
+        return np.asarray((x[free] - self.lower[free]) / (self.upper[free] - self.lower[free]))
 
     def point(self, unit: Array) -> Array:
         """The point x (n,) that `unit` (k,) stands for."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..solve.result import History, Result
 from .plan import Plan
+from .samples import Samples
 from .work import Answer
 
 __all__ = ["Checkpoint"]
@@ -40,7 +41,7 @@ class Checkpoint:
         }
         lines = self._lines()
         if not lines:
-            header["seed"] = plan.seed
+            header["seed"] = plan.samples.seed
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.write_text(json.dumps(header) + "\n", encoding="utf-8")
             return
@@ -50,8 +51,7 @@ class Checkpoint:
                 f"`search(options={{'checkpoint': ...}})`: {str(self.path)!r} belongs to another problem; "
                 "choose another file, or remove it to begin anew."
             )
-        plan.seed = known["seed"]
-        plan.__post_init__()
+        plan.samples = Samples(plan.box.free.size, known["seed"])
         for line in starts:
             plan.take(_answer(line["answer"]))
         if starts:

@@ -45,7 +45,7 @@ class Estimate:
     def covered(self) -> float:
         """Share of the box from which `minimize` is expected to end at a level found."""
         N, w = self.starts, self.found
-        return (N - w - 1) * (N + w) / (N * (N - 1)) if N > w + 1 and w else 0.0
+        return (N - w - 1) * (N + w) / (N * (N - 1)) if w + 1 < N and w else 0.0
 
     @property
     def complete(self) -> bool:

@@ -1,4 +1,4 @@
-"""Hops: candidates for a start around a minimum, of four kinds; the shares of all starts follow their successes.
+"""Hops: candidates for a start around a minimum; which kind is tried follows what each has gained.
 
 Coordinate hops (redraw, exchange, permute) gain most where the objective is nearly separable; steps in a box
 do not care how the coordinates lie.
@@ -12,9 +12,9 @@ from functools import partial
 
 import numpy as np
 
-from ..types import Array
+from ..types import Array, Mask
 
-__all__ = ["HOPS", "Mix"]
+__all__ = ["HOPS", "KINDS", "Mix"]
 
 AWAY = 0.1  # a coordinate that is redrawn goes at least this far
 STEPS = (-1.5, -1.1, -0.7, -0.3)  # powers of ten that bound the max-norms of short, middle and long steps
@@ -23,7 +23,7 @@ TRIALS = 5.0  # of each kind that count as made beforehand, with one success
 Hop = Callable[[np.random.Generator, Array, Array, int], Array]
 
 
-def _chosen(rng: np.random.Generator, n: int, size: int, least: int = 1) -> Array:
+def _chosen(rng: np.random.Generator, n: int, size: int, least: int = 1) -> Mask:
     """The same number of coordinates, usually few, in each row of a mask (size, n)."""
     count = min(max(least, rng.geometric(min(1.0, 2.0 / n))), max(least, n // 2), n)
     return np.argsort(rng.random((size, n)), axis=1) < count
@@ -60,7 +60,7 @@ def _step(
     direction = rng.uniform(-1.0, 1.0, (size, origin.size))
     direction /= np.abs(direction).max(axis=1, keepdims=True)
     reached = np.abs(origin + 10.0 ** rng.uniform(*powers) * direction)
-    return 1.0 - np.abs(1.0 - reached)
+    return np.asarray(1.0 - np.abs(1.0 - reached))
 
 
 #: name → candidates (size, k) around `origin` (k,), given the other minima (M, k)
@@ -77,20 +77,27 @@ KINDS = ("sample", *HOPS)
 
 @dataclass
 class Mix:
-    """Which starts, hops and samples, have led to something better, and how often each kind is to be tried."""
+    """What each kind of start has gained and cost so far, and which to try next."""
 
     trials: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
-    successes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    gains: dict[str, float] = field(default_factory=lambda: dict.fromkeys(KINDS, 0.0))
+    costs: dict[str, float] = field(default_factory=lambda: dict.fromkeys(KINDS, 0.0))
 
-    def draw(self, rng: np.random.Generator) -> str:
-        """A kind, by Thompson's rule: as often as it is the best one, as far as is known."""
-        rates = [
-            rng.beta(1.0 + self.successes[kind], TRIALS - 1.0 + self.trials[kind] - self.successes[kind])
-            for kind in KINDS
-        ]
-        return KINDS[int(np.argmax(rates))]
+    def draw(self, rng: np.random.Generator, cost: float) -> str:
+        """A kind, by Thompson's rule: as often as it gains most an evaluation, as far as is known.
 
-    def see(self, kind: str, success: bool) -> None:
-        """Take in how a start ended."""
+        ``cost`` is what a start is expected to cost beforehand.
+        """
+
+        def rate(kind: str) -> float:
+            gain, trials = self.gains[kind], self.trials[kind]
+            drawn = rng.beta(1.0 + gain, TRIALS - 1.0 + trials - gain)
+            return drawn * (1 + trials) / (cost + self.costs[kind])
+
+        return max(KINDS, key=rate)
+
+    def see(self, kind: str, gain: float, cost: float) -> None:
+        """Take in what a start has gained, between 0 and 1, and what it cost."""
         self.trials[kind] += 1
-        self.successes[kind] += success
+        self.gains[kind] += gain
+        self.costs[kind] += cost

@@ -12,7 +12,7 @@ from .work import SAME_LEVEL
 
 __all__ = ["FEW", "Minima", "Minimum"]
 
-SAME_POINT = 1e-3  # distance in the unit cube below which two solves ended in the same minimum, at the same level
+SAME_POINT = 1e-3  # distance in the unit cube below which minima at one level are the same
 FEW = 5  # minima, or levels, that count as the best few
 FLOOR = 1e-7  # and levels are not told apart below this share of how far the objective varies
 
@@ -89,10 +89,13 @@ class Minima:
                 levels.append(minimum.fun)
         return levels
 
-    def is_news(self, fun: float, best: list[float]) -> bool:
-        """Whether an objective makes a new level among the best few."""
-        known = any(abs(fun - level) <= self.resolution(level) for level in best)
-        return not known and (len(best) < FEW or fun < best[-1])
+    def gain(self, fun: float) -> float:
+        """What an objective adds to the levels known: 1 as the new best, less as second to fifth, else 0."""
+        levels = self.levels()
+        if any(abs(fun - level) <= self.resolution(level) for level in levels):
+            return 0.0
+        rank = 1 + sum(level < fun for level in levels)
+        return max(0.0, 1.0 - (rank - 1) / FEW)
 
     def resolution(self, fun: float) -> float:
         """Difference of objectives below which they are at one level."""

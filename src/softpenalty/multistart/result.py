@@ -32,8 +32,8 @@ class SearchResult(Result):
     Attributes
     ----------
     success : whether the best minimum passed `minimize`'s own test; it does not say that it is global
-    minima : list of `Minimum`, best first: ``x``, ``fun``, ``count`` (how often it was found), ``nfev`` (when),
-        ``success`` and the whole ``result``
+    minima : list of `Minimum`, best first: ``x``, ``fun``, ``count`` (how often it was found), ``nfev``
+        (when), ``success`` and the whole ``result``
     solves, aborted, infeasible : starts solved, how many were stopped on their way into a known minimum, and
         how many ended without a feasible point
     samples : points evaluated to choose starts among
@@ -55,8 +55,8 @@ class SearchResult(Result):
     def report(self) -> str:
         """Explain in words what was found, what may be missing, and the best minimum."""
         lines = [
-            f"{self.solves} solves ({self.aborted} stopped on their way into a known minimum, {self.infeasible} "
-            f"without a feasible end), {self.samples} samples, {self.nfev} evaluations.",
+            f"{self.solves} solves ({self.aborted} stopped on their way into a known minimum, "
+            f"{self.infeasible} without a feasible end), {self.samples} samples, {self.nfev} evaluations.",
             *([self.stop.value] if self.stop else []),
             "",
             *self._list(),
@@ -90,10 +90,10 @@ class SearchResult(Result):
                 f"{estimate.found} level(s) found."
             ]
         return [
-            f"Of about {estimate.expected:.3g} levels of the objective expected, {estimate.found} are found; they "
-            f"attract about {100 * estimate.covered:.0f} % of the box. That is an estimate from "
-            f"{estimate.starts} uniform starts: a minimum with a small basin may be missing, and nothing here "
-            "proves that the best one is global."
+            f"Of about {estimate.expected:.3g} levels of the objective expected, {estimate.found} are found; "
+            f"they attract about {100 * estimate.covered:.0f} % of the box. That is an estimate from "
+            f"{estimate.starts} uniform starts: a minimum with a small basin may be missing, and nothing "
+            "here proves that the best one is global."
         ]
 
     def plot(self, axes: Any = None) -> Any:
@@ -116,7 +116,7 @@ class SearchResult(Result):
 def build(plan: Plan, stop: Stop | None) -> SearchResult:
     """The result of what the plan knows."""
     minima = plan.minima.best_first()
-    best = minima[0].result if minima else plan.infeasible_best
+    best = minima[0].result if minima else plan.least_violated
     assert best is not None  # there is at least one finished start
     return SearchResult(
         **{

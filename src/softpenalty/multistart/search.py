@@ -47,9 +47,9 @@ def search(
 ) -> SearchResult:
     """Look for the best of the minima that constraints and finite bounds allow, with few evaluations.
 
-    Every start is solved by `minimize`. The first ones are plain Sobol points; then most are hops from the best
+    Every start is solved by `minimize`. The first is a plain Sobol point; then most are hops from the best
     minimum and the others the best of many samples, by a merit that weighs violations by the multipliers
-    seen. Solves that run into a known minimum are stopped.
+    seen; what has gained most is tried most. Solves that run into a known minimum are stopped.
 
     Parameters
     ----------
@@ -66,15 +66,15 @@ def search(
     args : tuple
         More arguments of `fun` and `jac`.
     maxfev, max_time, max_solves : optional
-        Points evaluated (differences included), seconds and solves allowed; 200 solves if none is given. As in
-        `minimize`, a limit is looked at once an iteration.
+        Points evaluated (differences included), seconds and solves allowed; 200 solves if none is given. As
+        in `minimize`, a limit is looked at once an iteration.
     stop : {"estimate", None}
         "estimate" ends the search as soon as less than half a level of the objective is expected to be
         missing; None spends what the limits allow.
     workers : int, executor or Dask client
         Processes that solve at the same time (−1 for all cores), each taking the next start as soon as it is
-        free; or whoever has a method ``submit``. `fun` and the constraints must be picklable then, and a script
-        needs ``if __name__ == "__main__":``. Results are repeatable with one worker only.
+        free; or whoever has a method ``submit``. `fun` and the constraints must be picklable then, and a
+        script needs ``if __name__ == "__main__":``. Results are repeatable with one worker only.
     vectorized : bool
         Whether the functions also take many points at once, x (n, S), and return (S,) or (k, S): samples are
         evaluated that way.
@@ -86,14 +86,14 @@ def search(
     progress : bool
         Whether to show on standard error how far the search is.
     options : dict, optional
-        Options of `minimize` for each solve; and ``"checkpoint"``, the path of a file in which finished starts
-        are kept: a search that finds such a file of its own problem goes on with it.
+        Options of `minimize` for each solve; and ``"checkpoint"``, the path of a file in which finished
+        starts are kept: a search that finds such a file of its own problem goes on with it.
 
     Returns
     -------
     SearchResult
-        The best `Result` of `minimize` with all distinct ``minima``, counts and an ``estimate`` of what is left
-        to find. Ctrl-C ends the search with the best so far.
+        The best `Result` of `minimize` with all distinct ``minima``, counts and an ``estimate`` of what is
+        left to find. Ctrl-C ends the search with the best so far.
 
     Notes
     -----
@@ -117,8 +117,7 @@ def search(
     Options.read(settings, {})
     blocks = read_constraints("search", constraints)
     given = None if x0 is None else box.unit(_read_start(x0, box))
-    generator = np.random.default_rng(rng)
-    plan = Plan(box, generator, int(generator.integers(2**32)), given, complete=stop is not None)
+    plan = Plan(box, np.random.default_rng(rng), given, complete=stop is not None)
     tell = read_callback(callback)
     checkpoint = None if file is None else Checkpoint(file, plan, [block.name for block in blocks])
     evaluations = np.inf if maxfev is None else maxfev
@@ -182,4 +181,4 @@ def _read_start(x0: ArrayLike, box: Box) -> Array:
             f"`search(x0=...)` must have a finite number for each of the {box.lower.size} pairs of bounds; "
             f"got {x0!r}."
         )
-    return np.clip(start, box.lower, box.upper)
+    return np.asarray(np.clip(start, box.lower, box.upper))
