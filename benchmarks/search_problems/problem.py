@@ -70,7 +70,9 @@ class SearchProblem:
         return float(f), float(np.max([*g, *np.abs(h), *outside], initial=0.0))
 
     def reached(self, f: float, violation: float) -> bool:
-        """Whether a point with these is as good as the best one known."""
+        """Whether a point with these is as good as the best one known, if one is known."""
+        if np.isnan(self.published):
+            return False
         return violation <= FEASIBLE and f <= self.best + CLOSE * (abs(self.best) or 1.0)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..problem.evaluation import Evaluation
 from ..solve.result import History, Result
 from .plan import Plan
 from .samples import Samples
@@ -28,16 +29,16 @@ class Checkpoint:
     Parameters
     ----------
     path : of the file, which grows; a search that finds one of its own problem goes on with it
-    names : of the constraints
+    evaluation : the functions, to see whether they are still the same
     """
 
-    def __init__(self, path: Any, plan: Plan, names: list[str]) -> None:
+    def __init__(self, path: Any, plan: Plan, evaluation: Evaluation) -> None:
         self.path = Path(path)
         header = {
             "format": FORMAT,
             "lower": plan.box.lower.tolist(),
             "upper": plan.box.upper.tolist(),
-            "constraints": names,
+            "constraints": [block.name for block in evaluation.blocks],
         }
         lines = self._lines()
         if not lines:
@@ -47,15 +48,22 @@ class Checkpoint:
             return
         known, *starts = lines
         if {key: known.get(key) for key in header} != header:
-            raise ValueError(
-                f"`search(options={{'checkpoint': ...}})`: {str(self.path)!r} belongs to another problem; "
-                "choose another file, or remove it to begin anew."
-            )
+            raise self._foreign()
         plan.samples = Samples(plan.box.free.size, known["seed"])
         for line in starts:
             plan.take(_answer(line["answer"]))
         if starts:
             plan.resume(starts[-1]["plan"])
+        if len(plan.minima):
+            best = plan.minima.best_first()[0]
+            if not abs(evaluation.values(best.x)[0] - best.fun) <= plan.minima.resolution(best.fun):
+                raise self._foreign()
+
+    def _foreign(self) -> ValueError:
+        return ValueError(
+            f"`search(options={{'checkpoint': ...}})`: {str(self.path)!r} belongs to another problem; "
+            "choose another file, or remove it to begin anew."
+        )
 
     def _lines(self) -> list[dict[str, Any]]:
         """The lines on file; a last one that a kill has torn is cut off."""

@@ -18,6 +18,7 @@ __all__ = ["HOPS", "KINDS", "Mix"]
 
 AWAY = 0.1  # a coordinate that is redrawn goes at least this far
 STEPS = (-1.5, -1.1, -0.7, -0.3)  # powers of ten that bound the max-norms of short, middle and long steps
+NEIGHBOURS = 3  # nearest minima, one of which makes a difference with a minimum
 TRIALS = 5.0  # of each kind that count as made beforehand, with one success
 
 Hop = Callable[[np.random.Generator, Array, Array, int], Array]
@@ -53,14 +54,29 @@ def permute(rng: np.random.Generator, origin: Array, others: Array, size: int) -
     return candidates
 
 
+def shift(rng: np.random.Generator, origin: Array, others: Array, size: int) -> Array:
+    """By the difference of two minima that are neighbours: many lie in a pattern, however it is turned."""
+    if len(others) < 2:
+        return redraw(rng, origin, others, size)
+    first = rng.integers(len(others), size=size)
+    distances = np.linalg.norm(others[first][:, None] - others, axis=2)
+    near = np.argsort(distances, axis=1)[:, 1 : 1 + NEIGHBOURS]
+    second = rng.permuted(near, axis=1)[:, 0]
+    return _reflected(origin + others[first] - others[second])
+
+
 def _step(
     powers: tuple[float, float], rng: np.random.Generator, origin: Array, others: Array, size: int
 ) -> Array:
     """A step of one length (max-norm) in any direction, reflected at the bounds."""
     direction = rng.uniform(-1.0, 1.0, (size, origin.size))
     direction /= np.abs(direction).max(axis=1, keepdims=True)
-    reached = np.abs(origin + 10.0 ** rng.uniform(*powers) * direction)
-    return np.asarray(1.0 - np.abs(1.0 - reached))
+    return _reflected(origin + 10.0 ** rng.uniform(*powers) * direction)
+
+
+def _reflected(points: Array) -> Array:
+    """Points less than 1 outside the unit cube, reflected at its faces."""
+    return np.asarray(1.0 - np.abs(1.0 - np.abs(points)))
 
 
 #: name → candidates (size, k) around `origin` (k,), given the other minima (M, k)
@@ -68,6 +84,7 @@ HOPS: dict[str, Hop] = {
     "redraw": redraw,
     "exchange": exchange,
     "permute": permute,
+    "shift": shift,
     "short": partial(_step, STEPS[0:2]),
     "middle": partial(_step, STEPS[1:3]),
     "long": partial(_step, STEPS[2:4]),

@@ -24,6 +24,8 @@ SCREEN_SHARE = 0.3  # evaluations spent on the candidates of a hop, relative to 
 CANDIDATES = 64  # of a hop at most
 BEST_SHARE = 0.9  # of the hops start from the best minimum, the others from one of the best few
 UNIFORM = 10  # one start in so many is uniform, for the estimate
+ITERATIONS = 100  # that a solve may take at least, and more with each that was not enough ...
+PATIENCE = 3  # ... or so many times those of the slowest success
 FEASIBLE = 1e-6  # violation, relative to max(1, |target|), up to which a solve ended in a minimum
 
 
@@ -49,6 +51,8 @@ class Plan:
         self.starts: list[Array] = []  #: from which was solved
         self.proposed = 0  #: starts, finished or not
         self.promised = 0  #: samples, evaluated or about to be
+        self.slowest = 0  #: most iterations that a success took
+        self.cut = 0  #: solves that ended without success for lack of iterations
         self.aborted = self.infeasible = self.failures = 0
         self.uniform_ends = 0  #: uniform starts that ended in a minimum
         self.solve_nfev = self.screen_nfev = self.njev = self.nhev = 0
@@ -111,6 +115,7 @@ class Plan:
         others = np.array([minimum.unit for minimum in ranked if minimum is not origin])
         size = SCREEN_SHARE * self.solve_nfev / self.solves
         points = HOPS[kind](self.rng, origin.unit, others, int(np.clip(size, 1, min(CANDIDATES, maxfev))))
+        points = np.unique(points, axis=0)  # permutations of few coordinates repeat themselves
         known = np.array([*(minimum.unit for minimum in ranked), *self.starts])
         distances: Array = np.linalg.norm(points[:, None] - known, axis=2).min(axis=1)
         return np.asarray(points[distances >= SAME_POINT])
@@ -135,7 +140,13 @@ class Plan:
         found = [self.minima.found[i] for i in known]
         units = np.array([minimum.unit for minimum in found]).reshape(len(found), self.box.free.size)
         levels = np.array([minimum.fun for minimum in found])
-        return Task(kind, points, self.samples.weights(), units, levels, known, **more)
+        return Task(
+            kind, points, self.samples.weights(), units, levels, known, maxiter=self._iterations(), **more
+        )
+
+    def _iterations(self) -> int:
+        """How many a solve may take: other starts are worth more than one that does not get anywhere."""
+        return max(ITERATIONS, PATIENCE * self.slowest) if self.slowest else ITERATIONS * (1 + self.cut)
 
     # --- what came of it ---------------------------------------------------------------------------------
 
@@ -147,6 +158,10 @@ class Plan:
         self.solve_nfev += result.nfev
         self.njev += result.njev
         self.nhev += result.nhev
+        if result.success:
+            self.slowest = max(self.slowest, result.nit)
+        else:
+            self.cut += result.nit >= ITERATIONS * (1 + self.cut)
         self.failures += answer.failures + result.failures
         if answer.kind == "sample":
             self.samples.keep(answer)

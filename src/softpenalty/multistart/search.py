@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..problem.scipy_forms import read_constraints
 from ..solve.options import Options
 from ..solve.watch import read_callback
 from ..types import Array
@@ -115,11 +114,11 @@ def search(
     settings = dict(options or {})
     file = settings.pop("checkpoint", None)
     Options.read(settings, {})
-    blocks = read_constraints("search", constraints)
     given = None if x0 is None else box.unit(_read_start(x0, box))
     plan = Plan(box, np.random.default_rng(rng), given, complete=stop is not None)
     tell = read_callback(callback)
-    checkpoint = None if file is None else Checkpoint(file, plan, [block.name for block in blocks])
+    statement = Statement(fun, box, constraints, jac, args, vectorized, settings)
+    checkpoint = None if file is None else Checkpoint(file, plan, statement.evaluation())
     evaluations = np.inf if maxfev is None else maxfev
     deadline = np.inf if max_time is None else time.perf_counter() + max_time
 
@@ -142,7 +141,6 @@ def search(
         show(so_far)
         return Stop.CALLBACK if tell is not None and tell(so_far) else None
 
-    statement = Statement(fun, box, constraints, jac, args, vectorized, settings)
     ended = None
     with showing(progress) as show, hire(workers, statement) as crew:
         try:

@@ -12,6 +12,7 @@ from ..problem.canonical import stack_rows
 from ..problem.evaluation import Evaluation
 from ..problem.scipy_forms import read_constraints
 from ..solve.minimize import minimize
+from ..solve.options import Options
 from ..solve.result import History, Result
 from ..solve.status import Status
 from ..types import Array
@@ -40,6 +41,11 @@ class Statement:
     vectorized: bool
     options: dict[str, Any]
 
+    def evaluation(self) -> Evaluation:
+        """The functions."""
+        blocks = read_constraints("search", self.constraints)
+        return Evaluation("search", self.fun, blocks, jac=self.jac, args=self.args, forgiving=True)
+
 
 @dataclass(frozen=True)
 class Task:
@@ -55,6 +61,7 @@ class Task:
     minima, levels : (M, k) points and (M,) objectives of known minima that passed `minimize`'s test
     numbers : (M,) their places in the list of minima
     hop : whether it starts from a minimum
+    maxiter : iterations allowed
     maxfev, max_time : what is left
     """
 
@@ -68,6 +75,7 @@ class Task:
     rival_merit: float = np.inf
     rival_index: int = -1
     hop: bool = False
+    maxiter: int = 300
     maxfev: float = np.inf
     max_time: float = np.inf
 
@@ -103,9 +111,9 @@ class Answer:
 
 def merits(objectives: Array, violations: Array, weights: Array) -> Array:
     """Objective + weighted violations, (K,); infinite where a function failed."""
-    if not weights.size:
-        weights = np.ones(violations.shape[1])
-    total = objectives + violations @ weights
+    if not len(objectives):
+        return objectives
+    total = objectives + violations @ (weights if weights.size else np.ones(violations.shape[1]))
     return np.where(np.isnan(total), np.inf, total)
 
 
@@ -139,14 +147,7 @@ def _screen(statement: Statement, points: Array) -> tuple[Array, Array, int]:
     """Objectives (K,) and violations (K, m) at candidates, NaN where a function failed, and how often."""
     if not len(points):
         return np.zeros(0), np.zeros((0, 0)), 0
-    evaluation = Evaluation(
-        "search",
-        statement.fun,
-        read_constraints("search", statement.constraints),
-        jac=statement.jac,
-        args=statement.args,
-        forgiving=True,
-    )
+    evaluation = statement.evaluation()
     x = np.array([statement.box.point(point) for point in points])
     if statement.vectorized:
         objectives, columns = evaluation.population(x.T)
@@ -165,6 +166,7 @@ def _screen(statement: Statement, points: Array) -> tuple[Array, Array, int]:
 def _solve(statement: Statement, task: Task, start: Array, spent: int, watcher: _Watcher) -> Result:
     options = dict(statement.options)
     options["maxfev"] = max(1.0, min(options.get("maxfev", np.inf), task.maxfev - spent))
+    options["maxiter"] = min(options.get("maxiter", Options.maxiter), task.maxiter)
     options["max_time"] = max(1e-9, min(options.get("max_time", np.inf), task.max_time))
     return minimize(
         statement.fun,
