@@ -1,4 +1,4 @@
-"""Draw the pictures of the README, with the library itself: `make pictures`."""
+"""Draw the pictures of README and docs, with the library itself: `make pictures`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.optimize import minimize
 
-from softpenalty import KERNELS, Constraint, penalize, predicted_error
+from softpenalty import KERNELS, Constraint, penalize, predicted_error, search
 
 IMAGES = Path(__file__).parent / "images"
 COLOURS = {"quadratic": "#D55E00", "algebraic": "#0072B2", "softplus": "#009E73", "linear": "#555555"}
@@ -54,6 +54,32 @@ def draw_corner(axes: plt.Axes) -> None:
     axes.legend(fontsize=8, loc="lower right")
 
 
+def bird(x: np.ndarray) -> np.ndarray:
+    """Mishra's function, of docs/search.md."""
+    a, b = x
+    return np.sin(b) * np.exp((1 - np.cos(a)) ** 2) + np.cos(a) * np.exp((1 - np.sin(b)) ** 2) + (a - b) ** 2
+
+
+def draw_search() -> None:
+    """The minima of docs/search.md: where they are, and the first two panels of their plot."""
+    disk = Constraint(lambda x: (x[0] + 5) ** 2 + (x[1] + 5) ** 2, "<", 25.0, name="disk")
+    result = search(bird, [(-10, 0), (-6.5, 0)], disk, rng=0)
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
+    unused, hidden = plt.subplots()
+    result.plot([middle, right, hidden])
+    plt.close(unused)
+    grid = np.meshgrid(np.linspace(-10, 0, 300), np.linspace(-6.5, 0, 300))
+    left.contourf(*grid, bird(np.array(grid)), levels=20, cmap="Greys_r", alpha=0.6)
+    angle = np.linspace(0, 2 * np.pi, 300)
+    left.plot(5 * np.cos(angle) - 5, 5 * np.sin(angle) - 5, color=COLOURS["softplus"], lw=2, label="disk")
+    points = np.array([minimum.x for minimum in result.minima])
+    left.plot(*points.T, "o", color=COLOURS["algebraic"], label="minima")
+    left.plot(*points[0], "*", ms=16, color=COLOURS["quadratic"], label="best")
+    left.set(xlim=(-10, 0), ylim=(-6.5, 0), xlabel="x[0]", ylabel="x[1]", title="Minima of a bird in a disk")
+    left.legend(fontsize=8, loc="upper left")
+    figure.savefig(IMAGES / "search.png", dpi=110)
+
+
 def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     plt.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False})
@@ -83,6 +109,7 @@ def main() -> None:
 
     draw_corner(right)
     figure.savefig(IMAGES / "overview.png", dpi=110)
+    draw_search()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from .minima import Minimum
 
 __all__ = ["draw"]
 
+SMALL, LARGE = 10.0, 200.0  # areas of markers, in points²: at least, and what the most frequent one has more
 SHOWN = 50  # minima whose place is drawn at most
 
 
@@ -45,13 +46,15 @@ def _draw_found(axis: Any, minima: Sequence[Minimum], nfev: int) -> None:
 def _draw_values(axis: Any, minima: Sequence[Minimum]) -> None:
     rank = np.arange(1, len(minima) + 1)
     values, counts = np.array([m.fun for m in minima]), np.array([m.count for m in minima])
+    areas = SMALL + LARGE * counts / counts.max()
     passed = np.array([m.success for m in minima])
     for chosen, fill, label in ((passed, "C0", "passed the test"), (~passed, "none", "did not pass it")):
         if chosen.any():
             axis.scatter(
-                rank[chosen], values[chosen], 15 * counts[chosen], facecolors=fill, edgecolors="C0",
+                rank[chosen], values[chosen], areas[chosen], facecolors=fill, edgecolors="C0",
                 alpha=0.7, label=label,
             )  # fmt: skip
+    axis.margins(0.08)
     axis.set(xlabel="minima, best first", ylabel="objective", title="Their values; area: times found")
     if not passed.all():
         axis.legend(fontsize="small")

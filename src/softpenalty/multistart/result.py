@@ -64,7 +64,7 @@ class SearchResult(Result):
             *self._known(),
             "",
             "The best of them:" if self.minima else "The least violated point:",
-            super().report(),
+            self.minima[0].result.report() if self.minima else super().report(),
         ]
         return "\n".join(lines)
 

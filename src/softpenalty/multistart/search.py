@@ -105,7 +105,7 @@ def search(
     >>> disk = Constraint(lambda x: x[0] ** 2 + x[1] ** 2, "<", 4.0)
     >>> result = search(lambda x: np.cos(3 * x[0]) * x[1] + x[0], [(-3, 3), (-3, 3)], disk, rng=1)
     >>> round(result.fun, 3), result.estimate.found
-    (-2.893, 3)
+    (-2.756, 5)
     """
     box = Box.read(bounds)
     _check(stop, vectorized, jac, maxfev=maxfev, max_time=max_time, max_solves=max_solves)
