@@ -10,10 +10,13 @@ import pytest
 
 from softpenalty import Constraint, minimize
 from softpenalty.solve.sqp import loop as sqp
-from softpenalty.solve.sqp.merit import BalancedMerit, ExactMerit
+from softpenalty.solve.sqp.merit import BALANCED_SHARE, EXACT_GOAL, EXACT_SHARE, BalancedMerit, ExactMerit
+from softpenalty.solve.sqp.recovery import MAX_RESTARTS
+from softpenalty.solve.sqp.state import FIRST, SECOND, Ending, Iterate
 from softpenalty.solve.sqp.subproblem.steering import Subproblem
 from softpenalty.solve.status import Status
 from softpenalty.solve.tolerances import Tolerances
+from softpenalty.solve.watch import Watch
 
 
 def on_a_circle() -> Any:
@@ -54,14 +57,14 @@ def watch(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, saw: list[Any]
 
 def test_the_merit_is_balanced_where_that_promises_enough_and_else_exact(monkeypatch):
     saw: list[Any] = []
-    watch(monkeypatch, sqp._Attempt, "choose_merit", saw)
+    watch(monkeypatch, sqp, "choose", saw)
     result = on_a_circle()
     assert result.success
     np.testing.assert_allclose(result.x, -np.array([1.0, 2.0]) / np.sqrt(5.0), atol=1e-6)
     for (_, local, step, plan), (merit, fall) in saw:
         balanced = BalancedMerit(step.y, plan.weights, np.array([True]))
         promised = balanced.penalty(local.b) - balanced.penalty(local.b + plan.change) - plan.slope
-        if promised >= sqp.BALANCED_SHARE * plan.curved:
+        if promised >= BALANCED_SHARE * plan.curved:
             assert isinstance(merit, BalancedMerit)
             assert fall == promised
         else:
@@ -72,7 +75,7 @@ def test_the_merit_is_balanced_where_that_promises_enough_and_else_exact(monkeyp
 
 def test_weights_are_raised_until_the_step_promises_a_fall(monkeypatch):
     saw: list[Any] = []
-    watch(monkeypatch, sqp._Attempt, "weigh", saw)
+    watch(monkeypatch, sqp.Attempt, "weigh", saw)
     result = in_a_cusp()
     assert result.success
     np.testing.assert_allclose(result.x, 1.0, atol=1e-5)
@@ -83,8 +86,8 @@ def test_weights_are_raised_until_the_step_promises_a_fall(monkeypatch):
         assert plan.predicted == pytest.approx(float(plan.weights @ fall) - plan.slope, rel=1e-9, abs=1e-12)
         if fall.sum() > 0.0:
             # rounding of the sums is what separates the two sides at worst
-            assert plan.predicted >= sqp.EXACT_SHARE * plan.curved * (1.0 - 1e-9)
-        raised += plan.predicted == pytest.approx(sqp.EXACT_GOAL * plan.curved, rel=1e-9) and fall.sum() > 0.0
+            assert plan.predicted >= EXACT_SHARE * plan.curved * (1.0 - 1e-9)
+        raised += plan.predicted == pytest.approx(EXACT_GOAL * plan.curved, rel=1e-9) and fall.sum() > 0.0
     assert raised
 
 
@@ -115,7 +118,7 @@ def test_a_subproblem_that_always_breaks_down_is_given_up_soon(monkeypatch):
     assert not result.success
     assert result.status == Status.NO_PROGRESS.number
     np.testing.assert_array_equal(result.x, [10.0, 0.1])
-    assert len(calls) <= 2 * (sqp.MAX_RESTARTS + 1)  # two attempts
+    assert len(calls) <= 2 * (MAX_RESTARTS + 1)  # two attempts
 
 
 class Scripted:
@@ -124,7 +127,7 @@ class Scripted:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *outcomes: tuple[Status, float, float]) -> None:
         self.outcomes = list(outcomes)
         self.begun: list[tuple[Any, int]] = []
-        monkeypatch.setattr(sqp, "_Attempt", self)
+        monkeypatch.setattr(sqp, "Attempt", self)
 
     def __call__(self, model, strategy, curvature, tolerances, watch, iteration):
         self.begun.append((strategy, iteration))
@@ -149,19 +152,19 @@ FAILED, DONE, STOPPED = Status.NO_PROGRESS, Status.CONVERGED, Status.CALLBACK
 def test_one_attempt_is_enough_unless_it_failed(monkeypatch, status):
     script = Scripted(monkeypatch, (status, 1.0, 0.0))
     assert script.solve().status is status
-    assert [strategy for strategy, _ in script.begun] == [sqp.FIRST]
+    assert [strategy for strategy, _ in script.begun] == [FIRST]
 
 
 @pytest.mark.parametrize("status", [Status.NO_PROGRESS, Status.INFEASIBLE], ids=lambda s: s.name)
 def test_a_failure_is_tried_again_more_carefully(monkeypatch, status):
     script = Scripted(monkeypatch, (status, 1.0, 0.0), (DONE, 2.0, 0.0))
     outcome = script.solve()
-    assert [strategy for strategy, _ in script.begun] == [sqp.FIRST, sqp.SECOND]
+    assert [strategy for strategy, _ in script.begun] == [FIRST, SECOND]
     assert script.begun[1][1] > 10  # counting goes on
     assert outcome.status is DONE
     assert outcome.iterate.point.f == 2.0  # a success, even above the first attempt's point
-    assert sqp.SECOND.stiffness > sqp.FIRST.stiffness
-    assert sqp.SECOND.weight > sqp.FIRST.weight
+    assert SECOND.stiffness > FIRST.stiffness
+    assert SECOND.weight > FIRST.weight
 
 
 @pytest.mark.parametrize(
@@ -175,9 +178,34 @@ def test_a_failure_is_tried_again_more_carefully(monkeypatch, status):
         ((1.0, 1e-9), (0.5, 5e-9), 1),  # both within tolerance
     ],
 )
-def test_of_two_failures_the_better_point_is_kept(monkeypatch, first, second, kept):
-    script = Scripted(monkeypatch, (FAILED, *first), (FAILED, *second))
+def test_of_all_points_the_better_one_is_kept(first, second, kept):
+    watch = Watch(1, np.inf, np.inf, lambda: 0)
+    for f, violation in (first, second):
+        point, measure = SimpleNamespace(f=f), SimpleNamespace(violation=violation)
+        nothing: Any = None
+        iterate = Iterate(point, nothing, nothing, measure, violation, 0.0, nothing, 0)
+        watch.keep(iterate, iterate.rank(Tolerances().feasibility))
+    assert watch.best.point.f == (first, second)[kept][0]
+
+
+def test_two_failures_count_together(monkeypatch):
+    script = Scripted(monkeypatch, (FAILED, 1.0, 0.0), (FAILED, 2.0, 0.0))
     outcome = script.solve()
-    assert outcome.iterate.point.f == (first, second)[kept][0]
     assert outcome.status is FAILED
     assert outcome.iterations > 20  # those of both
+
+
+def test_the_best_point_of_two_attempts_is_returned(monkeypatch):
+    """The second attempt fails at its start; the first had come closer."""
+    original = sqp.Attempt.run
+
+    def run(attempt):
+        if attempt.strategy is FIRST:
+            ending = original(attempt)
+            return Ending(FAILED, ending.iterate, ending.iterations)
+        return attempt.end(FAILED)
+
+    monkeypatch.setattr(sqp.Attempt, "run", run)
+    result = in_a_cusp()
+    np.testing.assert_allclose(result.x, 1.0, atol=1e-4)
+    assert result.verdict == "optimal" and result.success

@@ -11,8 +11,10 @@ from softpenalty.problem.evaluation import Evaluation
 from softpenalty.problem.scipy_forms import read_constraints
 from softpenalty.solve.minimize import minimize
 from softpenalty.solve.sqp.curvature.secant import SecantCurvature
-from softpenalty.solve.sqp.loop import FIRST, _Attempt
+from softpenalty.solve.sqp.loop import Attempt
 from softpenalty.solve.sqp.model import Model
+from softpenalty.solve.sqp.recovery import look_elsewhere
+from softpenalty.solve.sqp.state import FIRST
 from softpenalty.solve.status import Status
 from softpenalty.solve.tolerances import Tolerances
 from softpenalty.solve.watch import Watch
@@ -101,10 +103,10 @@ def attempt():
     rows = stack_rows("minimize", blocks, evaluation.sizes)
     model = Model(evaluation, rows, np.full(2, -np.inf), np.full(2, np.inf), x)
     watch = Watch(300, np.inf, np.inf, lambda: evaluation.nfev)
-    attempt = _Attempt(model, FIRST, SecantCurvature(2, 1), Tolerances(), watch, 0)
-    attempt.blank()  # measures the start, which is feasible, as the best point
-    attempt.point = model.at(np.array([3.0, 3.0]))
-    assert model.differentiate(attempt.point)
+    attempt = Attempt(model, FIRST, SecantCurvature(2, 1), Tolerances(), watch, 0)
+    watch.keep(attempt.blank(), 0)  # the start, which is feasible
+    attempt.state.point = model.at(np.array([3.0, 3.0]))
+    assert model.differentiate(attempt.state.point)
     return attempt
 
 
@@ -113,11 +115,11 @@ def test_nothing_is_infeasible_once_a_feasible_point_was_seen(attempt):
 
 
 def test_a_search_stuck_outside_goes_back_to_its_feasible_point(attempt):
-    best, usual = attempt.best.point, attempt.B[0, 0]
-    assert attempt.look_elsewhere(Status.INFEASIBLE)
-    assert attempt.point is best
-    assert attempt.B[0, 0] > usual  # stiffer, so that it does not take the same way again
+    best, usual = attempt.best.point, attempt.state.B[0, 0]
+    assert look_elsewhere(attempt, Status.INFEASIBLE)
+    assert attempt.state.point is best
+    assert attempt.state.B[0, 0] > usual  # stiffer, so that it does not take the same way again
 
 
 def test_a_search_stuck_where_the_rows_hold_has_nowhere_to_go(attempt):
-    assert not attempt.look_elsewhere(Status.NO_PROGRESS)
+    assert not look_elsewhere(attempt, Status.NO_PROGRESS)

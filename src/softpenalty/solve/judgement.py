@@ -9,7 +9,7 @@ import numpy as np
 from ..problem.problem import Problem
 from ..types import Array
 from .outcome import Outcome
-from .status import SUCCESSES, Status
+from .status import SUCCESSES, Status, Verdict
 from .tolerances import ATTAINABLE_SHARE
 
 __all__ = ["Judgement", "judge"]
@@ -24,6 +24,7 @@ class Judgement:
     Attributes
     ----------
     status : the reason of the stop, or success where the point is one, and only there
+    verdict : what the point is
     kkt : stationarity, feasibility and complementarity
     errors, multipliers : (m,) of the rows, with the user's signs
     by_value : (k,) multipliers summed over the rows of each value
@@ -31,6 +32,7 @@ class Judgement:
     """
 
     status: Status
+    verdict: Verdict
     kkt: dict[str, float]
     errors: Array
     multipliers: Array
@@ -56,21 +58,32 @@ def judge(problem: Problem, outcome: Outcome) -> Judgement:
     x_size = max(1.0, float(np.abs(x).max(initial=0.0)))
     worth = max(abs(solution.f), float(np.abs(g).max(initial=0.0)) * x_size) or 1.0
     outside = float(np.maximum(lower - x, x - upper).max(initial=0.0))
+    known = bool(np.isfinite(residual).all())
     kkt = {
-        "stationarity": outcome.stationarity(residual),
-        "feasibility": max(float(violations.max(initial=0.0)), outside),
+        "stationarity": outcome.stationarity(residual) if known else np.nan,
+        "feasibility": abs(max(float(violations.max(initial=0.0)), outside)),
         "complementarity": float(slack.max(initial=0.0)) / worth,
     }
     # A row cannot be met better than rounding in x and in its own value allows.
-    rounding = ROUNDING * np.asarray(abs(solution.J) @ np.maximum(1.0, np.abs(x))).ravel()
+    rounding = ROUNDING * np.nan_to_num(np.asarray(abs(solution.J) @ np.maximum(1.0, np.abs(x))).ravel())
     allowed = tolerances.feasibility * np.maximum(1.0, np.abs(rows.target)) + rounding[rows.source]
     feasible = bool((violations <= allowed).all()) and outside <= tolerances.feasibility
-    share = ATTAINABLE_SHARE if status is Status.ATTAINED else 1.0
-    optimal = feasible and kkt["stationarity"] <= share * tolerances.stationarity
-    optimal = optimal and kkt["complementarity"] <= tolerances.complementarity
-    # A point that meets the tolerances is a success even if the search beyond it failed, and only then.
-    if optimal and status in (Status.NO_PROGRESS, Status.ERROR_LEFT):
-        status = Status.CONVERGED
-    elif status in SUCCESSES and not optimal:
-        status = Status.NO_PROGRESS
-    return Judgement(status, kkt, errors, multipliers, by_value, z)
+    verdict = Verdict.FEASIBLE if feasible else Verdict.VIOLATED
+    if feasible and kkt["complementarity"] <= tolerances.complementarity:
+        if kkt["stationarity"] <= tolerances.stationarity:
+            verdict = Verdict.OPTIMAL
+        elif status is Status.ATTAINED and kkt["stationarity"] <= ATTAINABLE_SHARE * tolerances.stationarity:
+            verdict = Verdict.ATTAINED
+    return Judgement(_concluded(status, verdict), verdict, kkt, errors, multipliers, by_value, z)
+
+
+def _concluded(status: Status, verdict: Verdict) -> Status:
+    """The reason of the stop in the light of what the point is.
+
+    A point that meets the tolerances is a success even if the search beyond it failed, and only then.
+    """
+    if verdict is Verdict.ATTAINED:
+        return Status.ATTAINED
+    if verdict is Verdict.OPTIMAL and status in (*SUCCESSES, Status.NO_PROGRESS, Status.ERROR_LEFT):
+        return Status.CONVERGED
+    return Status.NO_PROGRESS if status in SUCCESSES else status

@@ -15,11 +15,15 @@ from ..problem.evaluation import Evaluation
 from ..problem.problem import Problem
 from ..problem.scipy_forms import read_bounds, read_constraints
 from ..types import Array
+from .checks import warn_before
 from .methods import METHODS
 from .options import Options, check_positive
-from .result import Result, build_result, invalid_start
+from .progress import Progress
+from .result import Result, build_result, unfinished
+from .session import session
 from .start import find_start
-from .watch import Watch, read_callback
+from .status import Status
+from .watch import StopError, Watch, read_callback
 
 __all__ = ["METHODS", "Options", "minimize"]
 
@@ -128,18 +132,34 @@ def minimize(
         hess=hess,
         args=args,
         bounds=limits,
-        forgiving=True,
+        forgiving=settings.on_failure == "backtrack",
+        strict=settings.on_failure == "raise",
     )
     watch = Watch(
         settings.maxiter, settings.maxfev, settings.max_time, lambda: evaluation.nfev, read_callback(callback)
     )
-    defined = find_start(evaluation, start, *limits)
-    if defined is None:
-        result = invalid_start(evaluation, start, limits)
+    evaluation.calls.guard = watch.allow
+    stopped = Status.INVALID_START
+    outcome = problem = defined = None
+    try:
+        with session(evaluation, method, start, settings, watch):
+            defined = find_start(evaluation, start, *limits)
+            if defined is not None:
+                rows = stack_rows("minimize", evaluation.blocks, evaluation.sizes or [])
+                problem = Problem(evaluation, rows, *limits, defined)
+                if isinstance(watch.show, Progress):
+                    watch.show.rows = rows
+                if settings.check_gradients:
+                    warn_before(problem)
+                outcome = METHODS[method](problem, settings, watch)
+    except StopError as stop:
+        stopped = stop.status
+    except KeyboardInterrupt:
+        stopped = Status.INTERRUPTED
+    if problem is None or outcome is None:
+        result = unfinished(evaluation, start, limits, stopped)
     else:
-        rows = stack_rows("minimize", evaluation.blocks, evaluation.sizes or [])
-        problem = Problem(evaluation, rows, *limits, defined)
-        result = build_result(problem, METHODS[method](problem, settings, watch), watch.history)
+        result = build_result(problem, outcome, watch.history)
     result["nhev"] = evaluation.nhev
     _admit_unknown(result, evaluation, limits)
     if settings.disp:

@@ -11,13 +11,13 @@ from ..types import Array
 from .judgement import judge
 from .outcome import Outcome
 from .report import explain
-from .status import SUCCESSES, Status
+from .status import SUCCESSES, Status, Verdict
 
 if TYPE_CHECKING:
     from ..problem.evaluation import Evaluation
     from ..problem.problem import Problem
 
-__all__ = ["History", "Result", "build_result", "invalid_start"]
+__all__ = ["History", "Result", "build_result", "unfinished"]
 
 ACTIVE = 1e-6  # an inequality whose error is below this, relative to max(1, |target|), counts as active
 SHOWN = ("message", "success", "status", "fun", "x", "nit", "nfev", "njev", "maxcv", "active")
@@ -45,6 +45,8 @@ class Result(scipy.optimize.OptimizeResult):
     x, fun, jac : solution, objective and its gradient (NaN for fixed variables that would have to be moved)
     success : True only when violation and stationarity, recomputed at ``x``, are within tolerance
     status, message : why the solve stopped and what to try next
+    verdict : what the point is: "optimal", "optimal to the attainable accuracy", "feasible", "violated" or
+        "undefined"
     nit, nfev, njev, nhev : iterations, points evaluated (differences included), points differentiated,
         points at which second derivatives were asked for
     maxcv : largest violation of a constraint
@@ -57,7 +59,10 @@ class Result(scipy.optimize.OptimizeResult):
     kkt : dict of ``stationarity``, ``feasibility`` and ``complementarity``
     active : labels of the constraints and bounds that hold with equality
     conflict : labels of those that cannot hold together, where infeasible
-    failures : points at which a function raised an exception
+    relaxation : dict, label → by how much that target alone would have to give way to make the problem
+        feasible, as far as the linearized constraints tell; without an entry where it alone is not enough
+    failures : points at which a function raised an exception, gave no answer in time, or was not finite
+    failure_messages : dict, kind of failure → its first message
     history : `History`
     """
 
@@ -121,6 +126,7 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
         jac=solution.g,
         success=status in SUCCESSES,
         status=status.number,
+        verdict=verdict.verdict.value,
         message=message,
         nit=outcome.iterations,
         nfev=evaluation.nfev,
@@ -135,23 +141,29 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
         kkt=kkt,
         active=labels,
         conflict=conflict,
+        relaxation=dict(outcome.relaxation),
         failures=evaluation.failures,
+        failure_messages=dict(evaluation.calls.messages),
         history=history,
     )
 
 
-def invalid_start(evaluation: Evaluation, x0: Array, bounds: tuple[Array, Array]) -> Result:
-    """The result where nothing could be evaluated."""
-    message = Status.INVALID_START.message
-    if evaluation.last_failure is not None:
-        message += f" The last exception was {evaluation.last_failure!r}."
-    n = x0.size
+def unfinished(evaluation: Evaluation, x0: Array, bounds: tuple[Array, Array], status: Status) -> Result:
+    """The result where no iteration could be made: at most the objective at the start is known."""
+    x = np.clip(x0, *bounds)
+    known = evaluation.known(x)
+    message = status.message
+    failure = evaluation.calls.last_failure
+    if status is Status.INVALID_START and failure is not None:
+        message += f" The last exception was {failure!r}."
+    n = x.size
     return Result(
-        x=np.clip(x0, *bounds),
-        fun=np.nan,
+        x=x,
+        fun=np.nan if known is None else known,
         jac=np.full(n, np.nan),
         success=False,
-        status=Status.INVALID_START.number,
+        status=status.number,
+        verdict=Verdict.UNDEFINED.value,
         message=message,
         nit=0,
         nfev=evaluation.nfev,
@@ -166,6 +178,8 @@ def invalid_start(evaluation: Evaluation, x0: Array, bounds: tuple[Array, Array]
         kkt={"stationarity": np.inf, "feasibility": np.inf, "complementarity": np.inf},
         active=[],
         conflict=[],
+        relaxation={},
         failures=evaluation.failures,
+        failure_messages=dict(evaluation.calls.messages),
         history=History(),
     )

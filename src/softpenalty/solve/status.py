@@ -1,10 +1,10 @@
-"""Why a solve stopped, and what to know or to try next."""
+"""Why a solve stopped, with what to know or to try next, and what the point it returned is."""
 
 from __future__ import annotations
 
 from enum import Enum
 
-__all__ = ["SUCCESSES", "Status"]
+__all__ = ["SUCCESSES", "Status", "Verdict"]
 
 
 class Status(Enum):
@@ -57,6 +57,12 @@ class Status(Enum):
         "options['sigma'], or leave it out and it is found.",
     )
 
+    INTERRUPTED = (
+        12,
+        "Interrupted from the keyboard: this is the best point so far. Continue from `result.x`, or with "
+        "`resume=True` where a checkpoint was kept.",
+    )
+
     @property
     def number(self) -> int:
         """What `result.status` holds."""
@@ -69,3 +75,13 @@ class Status(Enum):
 
 
 SUCCESSES = (Status.CONVERGED, Status.ATTAINED)
+
+
+class Verdict(Enum):
+    """What a point is, whatever the reason of the stop; `result.verdict` holds the text."""
+
+    OPTIMAL = "optimal"  # feasible and stationary within tolerance
+    ATTAINED = "optimal to the attainable accuracy"  # ... as far as rounding in the functions shows
+    FEASIBLE = "feasible"
+    VIOLATED = "violated"
+    UNDEFINED = "undefined"  # a function is not finite there

@@ -1,4 +1,4 @@
-"""What goes on during a solve: the history, the user's callback, and the limits."""
+"""What goes on during a solve: the history, the user's callback, the limits, and the best point."""
 
 from __future__ import annotations
 
@@ -12,9 +12,17 @@ from ..types import Array
 from .result import History, Result
 from .status import Status
 
-__all__ = ["Watch", "read_callback"]
+__all__ = ["StopError", "Watch", "read_callback"]
 
 Tell = Callable[[Result], bool]  # what a callback has become: True stops
+
+
+class StopError(Exception):
+    """A limit was reached, or the user wants to stop, in the middle of an iteration."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status.message)
+        self.status = status
 
 
 class Watch:
@@ -43,13 +51,30 @@ class Watch:
         )
         self.deadline = time.perf_counter() + seconds  #: reading of the clock at which the time is up
         self.history = History()
+        self.best: Any = None  #: what a method has kept as its best
+        self._rank: Any = None
+        self.show: Callable[[Array, dict[str, Any]], None] | None = None  #: shows the user every iteration
 
     def see(self, x: Array, row: dict[str, Any]) -> Status | None:
         """Take in an iteration at x (n,) and tell the user; the reason to stop, if there is one."""
         self.history.append(row)
+        if self.show is not None:
+            self.show(x, row)
         if self.tell is not None and self.tell(Result(x=x.copy(), **row)):
             return Status.CALLBACK
         return self.reached(row["nit"])
+
+    def keep(self, candidate: Any, rank: Any) -> None:
+        """Make ``candidate`` the best if its ``rank`` is lower than that of all before it."""
+        if self._rank is None or rank < self._rank:
+            self.best, self._rank = candidate, rank
+
+    def allow(self, points: int) -> None:
+        """Raise StopError unless so many more points may be evaluated, and time is left."""
+        if self.evaluated() + points > self.evaluations:
+            raise StopError(Status.EVALUATION_LIMIT)
+        if time.perf_counter() >= self.deadline:
+            raise StopError(Status.TIME_LIMIT)
 
     def reached(self, iterations: int) -> Status | None:
         """The status of the first limit that is reached, if any."""

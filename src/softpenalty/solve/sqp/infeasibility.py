@@ -10,11 +10,13 @@ import numpy as np
 
 from ...types import Array, Mask
 from ..norms import largest
+from .merit import Plan
 from .model import Model, Point
+from .state import Iterate, Local, State
 from .subproblem.qp import QP
 from .subproblem.steering import Subproblem
 
-__all__ = ["conflict", "less_violated"]
+__all__ = ["conflict", "is_stuck", "less_violated"]
 
 BOX = 1e-2  # half width of the region the certificate speaks of, relative to max(1, |x|)
 CURVATURE = 1e-8  # of the certificate's QP, per unit row: only to make it definite
@@ -23,6 +25,27 @@ BINDING = 1e-6  # multiplier from which a row takes part in the conflict
 PLACES = 12  # other points looked at
 NEAREST, FARTHEST = 1e-3, 10.0  # their distances, relative to max(1, |x|), in geometric steps
 LESS = 0.999  # share of the violation that counts as less
+STUCK_SHARE = 0.99  # a step that leaves this share of the linearized violation calls for a certificate
+FAR_STEP = 1e2  # ... and so does one this long, relative to max(1, |x|)
+STUCK_ITERATIONS = 3  # with a certificate, one after the other, and the rows are in conflict
+STUCK_STEP = 1e-2  # ... or one, if the step stays in the region that the certificate speaks of
+
+
+def is_stuck(
+    model: Model, state: State, iterate: Iterate, local: Local, plan: Plan, subproblem: Subproblem
+) -> bool:
+    """Whether no step lowers the violation, by a certificate that has held for some iterations.
+
+    At a single point it may be due to rows that happen to have no gradient there. A step that meets the
+    linearized rows far away from here is not believed either.
+    """
+    left = float(model.violations(local.b + plan.change).sum())
+    if left < STUCK_SHARE * float(local.v.sum()) and iterate.measure.step < FAR_STEP:
+        state.stuck = 0
+        return False
+    certified = conflict(model, iterate.point, subproblem) is not None
+    state.stuck = state.stuck + 1 if certified else 0
+    return state.stuck >= STUCK_ITERATIONS or (certified and iterate.measure.step <= STUCK_STEP)
 
 
 def conflict(model: Model, point: Point, subproblem: Subproblem) -> tuple[Mask, Mask] | None:

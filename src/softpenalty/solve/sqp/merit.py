@@ -4,19 +4,28 @@ With sigma = 2·|multiplier| the slope of the algebraic penalty at error 0 is th
 solution of the problem is a stationary point of the merit whatever alpha is: full steps are accepted near
 it, and no second-order correction is needed. Both work on unit rows: errors divided by the length of
 their gradient, so that they are distances in x.
+
+Here are the weights, what they predict of a step, and the choice between the two.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from ...types import Array, Mask
+from .model import Model, Point
+from .state import Local
+from .subproblem.steering import Step
 
-__all__ = ["BalancedMerit", "ExactMerit", "Merit"]
+__all__ = ["BalancedMerit", "ExactMerit", "Merit", "Plan", "choose", "weigh"]
 
 ALPHA = 0.1  # corner width in units of x; anything from 0.03 to 0.3 serves as well
+EXACT_SHARE = 0.1  # the exact merit must predict a fall of this share of d·Bd, else its weights are raised
+EXACT_GOAL = 0.5  # ... to predict this share
+BALANCED_SHARE = 0.3  # the balanced merit is used where it predicts a fall of this share of d·Bd
 
 
 class Merit(Protocol):
@@ -52,3 +61,52 @@ class ExactMerit:
     def penalty(self, errors: Array) -> float:
         """Σ over the rows."""
         return float(self._weights @ np.maximum(errors, self._floor * errors))
+
+
+@dataclass(slots=True)
+class Plan:
+    """What a step does to the linearized problem.
+
+    Change of the unit rows' errors (m,), slope g·d, curvature d·Bd, weights of the exact merit (m,) in
+    unit rows, and its predicted fall.
+    """
+
+    change: Array
+    slope: float
+    curved: float
+    weights: Array
+    predicted: float
+
+
+def weigh(
+    model: Model, point: Point, B: Array, local: Local, step: Step, weights: Array, factor: float
+) -> Plan:
+    """Let the exact merit's weights follow the multipliers, and predict what the step gains.
+
+    Parameters
+    ----------
+    weights : (m,) the last ones, in the rows' own units
+    factor : times |multiplier|: the least that a weight may be
+    """
+    change = local.a @ step.d
+    fall = local.v - model.violations(local.b + change)
+    slope = float(point.g @ step.d)
+    curved = float(step.d @ (B @ step.d))
+    needed = factor * np.abs(step.y)
+    weights = np.maximum(needed, 0.5 * (weights * point.length + needed))
+    predicted = float(weights @ fall) - slope
+    if predicted < EXACT_SHARE * curved:
+        total = float(fall.sum())
+        if total > 0.0:
+            weights = weights + (EXACT_GOAL * curved - predicted) / total
+            predicted = float(weights @ fall) - slope
+    return Plan(change, slope, curved, weights, predicted)
+
+
+def choose(equality: Mask, local: Local, step: Step, plan: Plan) -> tuple[Merit, float]:
+    """The balanced merit where it promises enough, else the exact one, with the predicted fall."""
+    merit = BalancedMerit(step.y, plan.weights, equality)
+    fall = merit.penalty(local.b) - merit.penalty(local.b + plan.change) - plan.slope
+    if fall >= BALANCED_SHARE * plan.curved:
+        return merit, fall
+    return ExactMerit(plan.weights, equality), plan.predicted

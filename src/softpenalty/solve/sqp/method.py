@@ -15,8 +15,10 @@ from ..outcome import Outcome, Solution
 from ..status import Status
 from ..tolerances import Measure, Sizes, Tolerances
 from ..watch import Watch
-from .loop import Ending, Iterate, run_attempts
+from .doctor import Diagnosis
+from .loop import run_attempts
 from .model import Model
+from .state import Ending, Iterate
 
 __all__ = ["solve_sqp"]
 
@@ -54,6 +56,7 @@ def solve_sqp(problem: Problem, options: Options, watch: Watch) -> Outcome:
         partial(_stationarity, model, ending),
         ending.iterations,
         _conflict_labels(ending, rows, model),
+        _relaxation(ending, rows),
     )
 
 
@@ -61,7 +64,7 @@ def _stationarity(model: Model, ending: Ending, residual: Array) -> float:
     """The residual (n_all,) of the gradient as the algorithm measures it."""
     point = ending.iterate.point
     own = residual[model.free] * model.units
-    return ending.sizes.stationarity(own, point.g, ending.iterate.enough)
+    return ending.iterate.sizes.stationarity(own, point.g, ending.iterate.enough)
 
 
 def _nothing_free(model: Model, tolerances: Tolerances) -> Ending:
@@ -71,17 +74,25 @@ def _nothing_free(model: Model, tolerances: Tolerances) -> Ending:
     violations = model.violations(point.r)
     worst = largest(violations)
     measure = Measure(worst, 0.0, 0.0, 0.0, 0.0, 0.0)
-    iterate = Iterate(point, np.zeros(model.m), np.zeros(0), measure, worst, 0.0, 0)
-    relative, sizes = largest(violations / model.target_size), Sizes.at(point.g, model.start_sizes)
-    if relative <= tolerances.feasibility:
-        return Ending(Status.CONVERGED, iterate, 0, sizes)
-    return Ending(Status.INFEASIBLE, iterate, 0, sizes, (violations > 0.0, np.zeros(0, dtype=bool)))
+    sizes = Sizes.at(point.g, model.start_sizes)
+    iterate = Iterate(point, np.zeros(model.m), np.zeros(0), measure, worst, 0.0, sizes, 0)
+    if largest(violations / model.target_size) <= tolerances.feasibility:
+        return Ending(Status.CONVERGED, iterate, 0)
+    broken = violations > 0.0
+    nothing_helps = Diagnosis(broken, np.zeros(0, dtype=bool), np.where(broken, violations, np.nan))
+    return Ending(Status.INFEASIBLE, iterate, 0, nothing_helps)
 
 
 def _conflict_labels(ending: Ending, rows: Rows, model: Model) -> list[str]:
     if ending.conflict is None:
         return []
-    in_rows, in_bounds = ending.conflict
-    return [rows.labels[i] for i in np.flatnonzero(in_rows)] + [
-        f"bounds of x[{model.free[i]}]" for i in np.flatnonzero(in_bounds)
+    return [rows.labels[i] for i in np.flatnonzero(ending.conflict.rows)] + [
+        f"bounds of x[{model.free[i]}]" for i in np.flatnonzero(ending.conflict.bounds)
     ]
+
+
+def _relaxation(ending: Ending, rows: Rows) -> dict[str, float]:
+    if ending.conflict is None:
+        return {}
+    amounts = ending.conflict.relaxation
+    return {rows.labels[i]: float(amounts[i]) for i in np.flatnonzero(np.isfinite(amounts))}

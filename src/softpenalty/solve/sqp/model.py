@@ -27,7 +27,7 @@ class EvaluationLike(Protocol):
 
     def values(self, x: Array) -> tuple[float, Array]: ...
     def derivatives(self, x: Array) -> tuple[Array, Any]: ...
-    def hessian(self, x: Array, weights: Array) -> Array | None: ...
+    def hessian(self, x: Array, weights: Array) -> Any: ...
     def refine(self, x: Array) -> bool: ...
     def noise(self, x: Array) -> Array | None: ...
     @property
@@ -45,6 +45,7 @@ class RowsLike(Protocol):
     def target(self) -> Array: ...
     @property
     def equality(self) -> Mask: ...
+    def broken(self, residuals: Array) -> Array: ...
 
 
 @dataclass(slots=True)
@@ -104,13 +105,13 @@ class Model:
         self.target = rows.target
         self.target_size = np.maximum(1.0, np.abs(rows.target))  # what violations are relative to
         self.n, self.m = self.free.size, rows.equality.size
-        # max(r, floor·r) is |r| for an equality and max(r, 0) for an inequality.
-        self._floor = np.where(rows.equality, -1.0, 0.0)
+        self.violations = rows.broken  #: how far each row is broken, (m,) ≥ 0, from residuals (m,)
         self.sign = rows.sign
         self._plain = bool((rows.sign == 1.0).all())
         self._in_order = np.array_equal(rows.source, np.arange(self.m))
         self.least_violated: Point | None = None  # of all points evaluated, as long as none is feasible
         self._least = np.inf
+        self.pending: Point | None = None  # whose derivatives are being asked for
         self.units, self._scaled, self._typical = np.ones(self.n), False, np.ones(self.n)
         self.start_sizes = np.zeros(self.n)  # what each variable's size is likely to be
         self._measure_in_units(np.ones(self.n))
@@ -186,7 +187,9 @@ class Model:
 
     def differentiate(self, point: Point) -> bool:
         """Fill in the derivatives; False, and nothing changed, when one is not finite."""
+        self.pending = point
         gradient, jacobian = self._evaluation.derivatives(self.expand(point.x))
+        self.pending = None
         g, A = gradient, jacobian.toarray() if hasattr(jacobian, "toarray") else jacobian
         # Values that no row compares with anything may follow the last one that a row does.
         A = A[: self.m] if self._in_order else A[self._rows.source]
@@ -229,17 +232,13 @@ class Model:
         """Replace the derivatives at ``point`` by better differences; False where there are none."""
         return self._evaluation.refine(self.expand(point.x)) and self.differentiate(point)
 
-    def violations(self, r: Array) -> Array:
-        """How far each row is broken, (m,) ≥ 0."""
-        violations: Array = np.maximum(r, self._floor * r)
-        return violations
-
     def hessian(self, point: Point, y: Array) -> Array | None:
         """Exact Hessian (n, n) of the Lagrangian with row multipliers ``y``; None when not finite."""
         values = self._evaluation.values(self.expand(point.x))[1]
         weights = np.zeros(values.size)
         np.add.at(weights, self._rows.source, self.sign * y)
-        H = self._evaluation.hessian(self.expand(point.x), weights)
+        given = self._evaluation.hessian(self.expand(point.x), weights)
+        H: Array | None = given.toarray() if hasattr(given, "toarray") else given
         if H is None or not np.isfinite(H).all():
             return None
         H = H if self._all_free else H[np.ix_(self.free, self.free)]

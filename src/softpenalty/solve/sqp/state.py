@@ -1,0 +1,157 @@
+"""Where an attempt of the dense algorithm stands: numbers and arrays, nothing of the user's functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...types import Array
+from ..norms import largest
+from ..status import Status
+from ..tolerances import Measure, Sizes
+from .doctor import Diagnosis
+from .model import Model, Point
+
+__all__ = ["ALMOST_FEASIBLE", "FIRST", "SECOND", "Ending", "Iterate", "Local", "State", "Strategy"]
+
+FAR = 1e3  # points whose violations exceed this many times those of the start are not accepted
+ALMOST_FEASIBLE = 1e-6  # relative violation below which a point counts as feasible while the search goes on
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """How carefully an attempt begins.
+
+    The matrix is ``stiffness``·|gradient|/max(1, |x|) times the identity; ``weight``·|multiplier| is the
+    exact merit's weight; ``nu``·|gradient| that of elastic rows.
+    """
+
+    stiffness: float
+    weight: float
+    nu: float
+
+
+FIRST = Strategy(stiffness=1.0, weight=2.0, nu=10.0)
+SECOND = Strategy(stiffness=4.0, weight=4.0, nu=1e4)
+
+
+@dataclass(slots=True)
+class Local:
+    """The problem linearized at a point in unit rows: a (m, n), errors b (m,), violations v (m,)."""
+
+    a: Array
+    b: Array
+    v: Array
+    g_size: float
+    x_size: float
+
+    @classmethod
+    def at(cls, model: Model, point: Point) -> Local:
+        """The problem at ``point``, whose derivatives are known."""
+        a, b = point.A / point.length[:, None], point.r / point.length
+        return cls(a, b, model.violations(b), largest(point.g), max(1.0, largest(point.x)))
+
+
+@dataclass(slots=True)
+class Iterate:
+    """A point with its multipliers (rows (m,), bounds (n,)) and what the stop tests saw there."""
+
+    point: Point
+    y: Array
+    z: Array
+    measure: Measure
+    violation: float
+    enough: float  # size of the gradient below which differences show nothing
+    sizes: Sizes  # what the residual was measured by
+    iteration: int
+    trials: int = 0  # of the line search that led here
+
+    @classmethod
+    def without_derivatives(
+        cls, point: Point, other: Iterate, target_size: Array, violations: Array
+    ) -> Iterate:
+        """A point at which only the values are known, with the multipliers of another one."""
+        violation = largest(violations / target_size)
+        unknown = Measure(violation, violation, np.inf, np.inf, np.inf, np.inf)
+        point.gradient = np.full_like(other.point.gradient, np.nan)
+        point.g, point.jacobian = np.full(point.x.size, np.nan), other.point.jacobian * np.nan
+        return cls(point, other.y, other.z, unknown, largest(violations), 0.0, other.sizes, other.iteration)
+
+    def rank(self, feasibility: float) -> tuple[float, float]:
+        """The lower, the better: feasible with a lower objective, else less violated."""
+        return max(self.measure.violation, feasibility), self.point.f
+
+    def record(self, sign: Array) -> dict[str, Any]:
+        """One row of the history; ``sign`` (m,) gives the multipliers the user's signs."""
+        return {
+            "nit": self.iteration,
+            "fun": self.point.f,
+            "maxcv": self.violation,
+            "stationarity": self.measure.stationarity,
+            "step": self.measure.step,
+            "trials": self.trials,
+            "multipliers": self.y * sign,
+        }
+
+
+@dataclass(slots=True)
+class State:
+    """What changes from one iteration to the next, apart from the curvature and the last active set.
+
+    Attributes
+    ----------
+    point : the current point with its derivatives
+    B : (n, n) matrix of the next subproblem
+    weights : (m,) of the exact merit, in the rows' own units
+    unit : (m,) what violations are divided by to compare points with the start
+    far : sum of violations in those units beyond which no point is accepted
+    f_start, f_unit : objective at the start, and its change so far, at most 1: what "small" is relative to
+    sizes : what residuals are measured by
+    iteration : counted over all attempts
+    trials : points of the last line search
+    failures, restarts, short_steps : since something went well: failed searches, restarts, short steps
+    stalled, lowest : feasible iterations without a fall below this merit
+    stuck, looks : iterations with a certificate that nothing nearby is less violated; looks elsewhere
+    reaches : lengths of the steps made
+    """
+
+    point: Point
+    B: Array
+    weights: Array
+    unit: Array
+    far: float
+    f_start: float
+    sizes: Sizes
+    iteration: int
+    f_unit: float = 0.0
+    trials: int = 0
+    failures: int = 0
+    restarts: int = 0
+    short_steps: int = 0
+    stalled: int = 0
+    lowest: float = np.inf
+    stuck: int = 0
+    looks: int = 0
+    reaches: list[float] = field(default_factory=list)
+
+    @classmethod
+    def at_start(cls, model: Model, iteration: int) -> State:
+        """At the start of ``model``, without a matrix yet."""
+        point = model.at(model.start)
+        model.differentiate(point)
+        far = FAR * max(1.0, float((model.violations(point.r) / point.length).sum()))
+        sizes = Sizes.at(point.g, model.start_sizes)
+        nothing = np.zeros((0, 0))
+        return cls(point, nothing, np.zeros(model.m), point.length, far, point.f, sizes, iteration)
+
+
+@dataclass(slots=True)
+class Ending:
+    """How a solve ended: the iterate to return and, where infeasible, what conflicts there."""
+
+    status: Status
+    iterate: Iterate
+    iterations: int
+    conflict: Diagnosis | None = None

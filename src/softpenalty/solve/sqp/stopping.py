@@ -1,0 +1,72 @@
+"""What the stop tests look at, and the tests: pure functions of where an attempt stands."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..norms import largest
+from ..status import Status
+from ..tolerances import NOISE_FACTOR, Measure, Tolerances
+from .merit import Plan
+from .model import Model
+from .state import ALMOST_FEASIBLE, Iterate, Local, State
+from .subproblem.steering import Step
+
+__all__ = ["TINY_STEP", "merit_here", "reason", "seen"]
+
+ROUNDING = 2e-15  # a few units of rounding in x
+TINY_STEP = 1e-13  # a relative step that changes nothing
+HUGE_MULTIPLIER = 1e9  # of a unit row, relative to the gradient
+STALLED_FALL, STALLED_ITERATIONS = 1e-10, 12  # this many feasible iterations without such a relative fall
+UNBOUNDED_FALL = 1e15  # relative to max(1, |f|) at the start
+
+
+def seen(model: Model, state: State, tolerances: Tolerances, local: Local, step: Step, plan: Plan) -> Iterate:
+    """The current point as the tests, the history and the result see it."""
+    point = state.point
+    violations = local.v * point.length
+    # A row cannot be met better than rounding in x allows.
+    rounding = ROUNDING * local.x_size * point.length
+    relative = np.maximum(violations - rounding, 0.0) / model.target_size
+    residual = point.g + step.y @ local.a + step.z
+    f_size = max(state.f_unit, abs(point.f)) or 1.0
+    noise = point.g_noise
+    if model.m and point.A_noise.size:
+        noise += float(np.absolute(step.y / point.length) @ point.A_noise)
+    enough = NOISE_FACTOR * noise / tolerances.stationarity
+    in_f, in_rows = model.rounding(point)
+    measure = Measure(
+        violation=float(relative.max()) if relative.size else 0.0,
+        distance=(float(local.v.max()) if local.v.size else 0.0) / local.x_size,
+        stationarity=state.sizes.stationarity(residual, point.g, enough),
+        predicted=plan.predicted / f_size,
+        curved=plan.curved / f_size,
+        step=largest(step.d) / local.x_size,
+        noise=NOISE_FACTOR * noise / (largest(state.sizes.steepest) or 1.0),
+        rounding=(in_f + float(state.weights @ in_rows)) / f_size,
+    )
+    worst = float(violations.max()) if violations.size else 0.0
+    y = step.y / point.length
+    return Iterate(point, y, step.z, measure, abs(worst), enough, state.sizes, state.iteration, state.trials)
+
+
+def merit_here(state: State, local: Local) -> float:
+    """The exact merit at the current point."""
+    return state.point.f + float((state.weights * state.point.length) @ local.v)
+
+
+def reason(iterate: Iterate, state: State, tolerances: Tolerances, local: Local, step: Step) -> Status | None:
+    """The reason to stop here that the point itself gives, if there is one."""
+    measure = iterate.measure
+    if measure.converged(tolerances):
+        # Next to a degenerate point huge multipliers can cancel any gradient: go there and look.
+        trusted = largest(step.y) <= HUGE_MULTIPLIER * max(state.sizes.unit, local.g_size)
+        if trusted or measure.step <= TINY_STEP:
+            return Status.CONVERGED
+    if measure.violation > ALMOST_FEASIBLE:
+        return None
+    if iterate.point.f < -UNBOUNDED_FALL * max(1.0, abs(state.f_start)):
+        return Status.UNBOUNDED
+    if state.stalled >= STALLED_ITERATIONS:
+        return Status.ATTAINED if measure.attained(tolerances) else Status.NO_PROGRESS
+    return None
