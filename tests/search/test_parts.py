@@ -212,7 +212,8 @@ def _taken(plan: Plan, nit: int, success: bool) -> int:
     """The iterations that the next solve may take after one more is finished."""
     result = Result(
         x=np.full(2, 0.5), fun=1.0, success=success, nit=nit, nfev=10, njev=1, nhev=0, failures=0, maxcv=0.0,
-        violations=np.zeros(0), targets=np.zeros(0), multiplier_vector=np.zeros(0),
+        violations=np.zeros(0), targets=np.zeros(0), multiplier_vector=np.zeros(0), status=0,
+        failure_messages={},
     )  # fmt: skip
     none = np.zeros((0, 2))
     plan.take(Answer("uniform", -1, np.full(2, 0.2), 0, none, np.zeros(0), np.zeros((0, 0)), result))

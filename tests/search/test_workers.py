@@ -107,7 +107,7 @@ if __name__ == "__main__":
 def test_ctrl_c_in_a_terminal(workers: int, tmp_path: Path) -> None:
     """The signal goes to all processes, as from a terminal; the search returns and nothing is left behind."""
     script = tmp_path / "script.py"
-    script.write_text(SCRIPT.format(folder=str(Path(__file__).parent), workers=workers))
+    script.write_text(SCRIPT.format(folder=str(Path(__file__).parents[1]), workers=workers))
     running = subprocess.Popen(
         [sys.executable, str(script)],
         stdout=subprocess.PIPE,

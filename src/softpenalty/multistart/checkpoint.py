@@ -28,11 +28,13 @@ class Checkpoint:
 
     Parameters
     ----------
-    path : of the file, which grows; a search that finds one of its own problem goes on with it
+    path : of the file, which grows
+    plan : takes in what is on file
     evaluation : the functions, to see whether they are still the same
+    resume : whether to go on from a file that exists
     """
 
-    def __init__(self, path: Any, plan: Plan, evaluation: Evaluation) -> None:
+    def __init__(self, path: Any, plan: Plan, evaluation: Evaluation, resume: bool) -> None:
         self.path = Path(path)
         header = {
             "format": FORMAT,
@@ -46,6 +48,11 @@ class Checkpoint:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.write_text(json.dumps(header) + "\n", encoding="utf-8")
             return
+        if not resume:
+            raise ValueError(
+                f"`search(options={{'checkpoint': ...}})`: {str(self.path)!r} exists. Pass 'resume': True to "
+                "go on from it, or another name, or delete it."
+            )
         known, *starts = lines
         if {key: known.get(key) for key in header} != header:
             raise self._foreign()

@@ -55,7 +55,8 @@ class Crew:
 
     def submit(self, task: Task) -> None:
         """Send a start to whoever is free."""
-        self.futures.add(self.executor.submit(_work_there if self.own else work, self.statement, task))
+        with _held_back(self.own):
+            self.futures.add(self.executor.submit(_work_there if self.own else work, self.statement, task))
 
     def next(self) -> Answer:
         """The next one that is finished."""
@@ -109,6 +110,19 @@ def _processes(size: int, statement: Statement) -> Iterator[Crew]:
     finally:
         stop.set()
         executor.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _held_back(wanted: bool) -> Iterator[None]:
+    """Hold Ctrl-C back while processes start: they inherit that, and it is the parent's to act on it."""
+    if not wanted or not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin(stop: Any) -> None:

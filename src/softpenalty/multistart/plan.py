@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..solve.result import Result
+from ..solve.status import Status
 from ..types import Array
 from .box import Box
 from .estimate import Estimate
@@ -26,6 +27,10 @@ BEST_SHARE = 0.9  # of the hops start from the best minimum, the others from one
 UNIFORM = 10  # one start in so many is uniform, for the estimate
 ITERATIONS = 100  # that a solve may take at least, and more with each that was not enough ...
 PATIENCE = 3  # ... or so many times those of the slowest success
+UNFINISHED = [
+    status.number
+    for status in (Status.EVALUATION_LIMIT, Status.TIME_LIMIT, Status.CALLBACK, Status.INTERRUPTED)
+]
 FEASIBLE = 1e-6  # violation, relative to max(1, |target|), up to which a solve ended in a minimum
 
 
@@ -54,6 +59,7 @@ class Plan:
         self.slowest = 0  #: most iterations that a success took
         self.cut = 0  #: solves that ended without success for lack of iterations
         self.aborted = self.infeasible = self.failures = 0
+        self.failure_messages: dict[str, str] = {}  #: kind → the first message
         self.uniform_ends = 0  #: uniform starts that ended in a minimum
         self.solve_nfev = self.screen_nfev = self.njev = self.nhev = 0
 
@@ -163,6 +169,7 @@ class Plan:
         else:
             self.cut += result.nit >= ITERATIONS * (1 + self.cut)
         self.failures += answer.failures + result.failures
+        self.failure_messages = result.failure_messages | answer.failure_messages | self.failure_messages
         if answer.kind == "sample":
             self.samples.keep(answer)
             self.minima.spread = self.samples.spread
@@ -170,6 +177,8 @@ class Plan:
         if answer.into >= 0:
             self.aborted += 1
             self.minima.found[answer.into].count += 1
+        elif result.status in UNFINISHED and len(self.minima) and not self._is_better(result):
+            ended = False  # where it was going is not known
         elif _feasible(result):
             gain = self.minima.gain(result.fun)
             self.minima.add(self.box.unit(result.x), result, self.nfev)
@@ -183,6 +192,9 @@ class Plan:
         self.uniform_ends += ended and answer.kind == "uniform"
         if answer.kind in KINDS:
             self.mix.see(answer.kind, gain, cost)
+
+    def _is_better(self, result: Result) -> bool:
+        return _feasible(result) and bool(result.fun < self.minima.levels()[0])
 
 
 def _feasible(result: Result) -> bool:

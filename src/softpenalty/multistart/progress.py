@@ -1,34 +1,20 @@
-"""Progress for who asks for it: one line that changes on a terminal with rich, plain lines elsewhere."""
+"""Progress of a search, as that of a solve: one live line on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from typing import Any
 
+from ..solve.progress import Progress
+from ..types import Array
 from .result import SearchResult
 
-__all__ = ["showing"]
+__all__ = ["SearchProgress"]
 
 
-@contextmanager
-def showing(wanted: bool) -> Iterator[Callable[[SearchResult], None]]:
-    """A function that shows how far the search is, on standard error; one that does nothing if not wanted."""
-    if not wanted:
-        yield lambda result: None
-        return
-    try:
-        from rich.console import Console
-    except ImportError:
-        console = None
-    else:
-        console = Console(stderr=True)
-    if console is None or not console.is_terminal:
-        yield lambda result: _write(f"{result.summary()}\n")
-        return
-    with console.status("searching") as status:
-        yield lambda result: status.update(result.summary())
+class SearchProgress(Progress):
+    """A line a finished start, whose row holds the `SearchResult` so far."""
 
-
-def _write(line: str) -> None:
-    sys.stderr.write(line)
+    def line(self, x: Array, row: dict[str, Any]) -> str:
+        """What is shown of a search."""
+        result: SearchResult = row["result"]
+        return result.summary()

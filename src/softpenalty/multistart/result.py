@@ -39,7 +39,7 @@ class SearchResult(Result):
     samples : points evaluated to choose starts among
     estimate : `Estimate`: levels ``found`` and ``expected``, and the share of the box ``covered``
     stop : `Stop`, why the search ended; None while it goes on
-    nfev, njev, nhev, failures : of the whole search
+    nfev, njev, nhev, failures, failure_messages : of the whole search
     others : as in `Result`, of the solve that found the best minimum
     """
 
@@ -125,6 +125,7 @@ def build(plan: Plan, stop: Stop | None) -> SearchResult:
             "njev": plan.njev,
             "nhev": plan.nhev,
             "failures": plan.failures,
+            "failure_messages": plan.failure_messages,
             "minima": minima,
             "solves": plan.solves,
             "aborted": plan.aborted,

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..solve.options import Options
+from ..solve.status import Status
 from ..solve.watch import read_callback
 from ..types import Array
 from .box import Box
 from .checkpoint import Checkpoint
 from .crew import hire
 from .plan import Plan
-from .progress import showing
+from .progress import SearchProgress
 from .result import SearchResult, Stop, build
 from .work import Answer, Statement
 
@@ -85,8 +87,8 @@ def search(
     progress : bool
         Whether to show on standard error how far the search is.
     options : dict, optional
-        Options of `minimize` for each solve; and ``"checkpoint"``, the path of a file in which finished
-        starts are kept: a search that finds such a file of its own problem goes on with it.
+        Options of `minimize` for each solve. But ``"checkpoint"`` is a file in which finished starts of the
+        search are kept, and ``"resume": True`` goes on from it.
 
     Returns
     -------
@@ -112,20 +114,22 @@ def search(
     if maxfev is max_time is max_solves is None:
         max_solves = SOLVES
     settings = dict(options or {})
-    file = settings.pop("checkpoint", None)
     Options.read(settings, {})
+    file, resume = settings.pop("checkpoint", None), settings.pop("resume", False)
     given = None if x0 is None else box.unit(_read_start(x0, box))
     plan = Plan(box, np.random.default_rng(rng), given, complete=stop is not None)
     tell = read_callback(callback)
     statement = Statement(fun, box, constraints, jac, args, vectorized, settings)
-    checkpoint = None if file is None else Checkpoint(file, plan, statement.evaluation())
+    evaluation = statement.evaluation()
+    checkpoint = None if file is None else Checkpoint(file, plan, evaluation, resume)
     evaluations = np.inf if maxfev is None else maxfev
+    least = 2 + box.free.size  # evaluations that a solve needs to get anywhere, with differences
     deadline = np.inf if max_time is None else time.perf_counter() + max_time
 
     def reason() -> Stop | None:
         if stop is not None and plan.estimate.complete:
             return Stop.COMPLETE
-        if plan.nfev >= evaluations:
+        if plan.solves and plan.nfev + least > evaluations:
             return Stop.EVALUATIONS
         if time.perf_counter() >= deadline:
             return Stop.TIME
@@ -133,16 +137,20 @@ def search(
 
     def learn(answer: Answer) -> Stop | None:
         plan.take(answer)
-        if answer.interrupted:
+        if answer.result.status == Status.INTERRUPTED.number:
             return Stop.INTERRUPTED
         if checkpoint is not None:
             checkpoint.append(answer, plan)
         so_far = build(plan, None)
-        show(so_far)
+        if show is not None:
+            show(so_far.x, {"result": so_far})
         return Stop.CALLBACK if tell is not None and tell(so_far) else None
 
-    ended = None
-    with showing(progress) as show, hire(workers, statement) as crew:
+    ended = show = None
+    with ExitStack() as stack:
+        if progress:
+            show = stack.enter_context(SearchProgress(evaluation))
+        crew = stack.enter_context(hire(workers, statement))
         try:
             while ended not in (Stop.CALLBACK, Stop.INTERRUPTED):
                 if ended is None and crew.running < crew.size:

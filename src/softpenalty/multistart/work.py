@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,8 +14,7 @@ from ..problem.evaluation import Evaluation
 from ..problem.scipy_forms import read_constraints
 from ..solve.minimize import minimize
 from ..solve.options import Options
-from ..solve.result import History, Result
-from ..solve.status import Status
+from ..solve.result import Result
 from ..types import Array
 from .box import Box
 
@@ -44,7 +44,10 @@ class Statement:
     def evaluation(self) -> Evaluation:
         """The functions."""
         blocks = read_constraints("search", self.constraints)
-        return Evaluation("search", self.fun, blocks, jac=self.jac, args=self.args, forgiving=True)
+        strict = self.options.get("on_failure") == "raise"
+        return Evaluation(
+            "search", self.fun, blocks, jac=self.jac, args=self.args, forgiving=not strict, strict=strict
+        )
 
 
 @dataclass(frozen=True)
@@ -92,8 +95,7 @@ class Answer:
     points, objectives, violations : (K, k), (K,), (K, m) candidates that were evaluated
     result : of the solve
     into : number of the known minimum that it was running into when it was stopped, −1 otherwise
-    failures : candidates at which a function failed
-    interrupted : whether the user did that
+    failures, failure_messages : candidates at which a function failed, and kinds of failure with a message
     """
 
     kind: str
@@ -106,7 +108,7 @@ class Answer:
     result: Result
     into: int = -1
     failures: int = 0
-    interrupted: bool = False
+    failure_messages: dict[str, str] = field(default_factory=dict)
 
 
 def merits(objectives: Array, violations: Array, weights: Array) -> Array:
@@ -119,55 +121,51 @@ def merits(objectives: Array, violations: Array, weights: Array) -> Array:
 
 def work(statement: Statement, task: Task, stopped: Callable[[], bool] = lambda: False) -> Answer:
     """Choose the start and solve from it."""
+    deadline = time.perf_counter() + task.max_time
     lonely = len(task.points) == 1 and task.rival is None
-    points = task.points[:0] if lonely else task.points
-    objectives, violations, failures = _screen(statement, points)
-    if lonely:
-        chosen, start = 0, task.points[0]
-    else:
-        merit = merits(objectives, violations, task.weights)
-        chosen = int(np.argmin(merit)) if merit.size else -1
-        if task.rival is not None and (chosen < 0 or task.rival_merit <= merit[chosen]):
-            chosen, start = -1, task.rival
-        else:
-            start = points[chosen]
+    evaluation = statement.evaluation()
+    objectives, violations = _screen(
+        statement, evaluation, task.points[:0] if lonely else task.points, deadline
+    )
+    points = task.points[: len(objectives)]
+    merit = merits(objectives, violations, task.weights)
+    chosen = int(np.argmin(merit)) if merit.size else 0
+    start = task.points[chosen] if len(task.points) else task.rival
+    if task.rival is not None and (not merit.size or task.rival_merit <= merit[chosen]):
+        chosen, start = -1, task.rival
+    assert start is not None  # a task has candidates or a rival
     watcher = _Watcher(statement.box, task, start, stopped)
-    interrupted = False
-    try:
-        result = _solve(statement, task, start, len(points), watcher)
-    except KeyboardInterrupt:
-        result, interrupted = _unfinished(statement.box.point(start), watcher.last), True
+    result = _solve(statement, start, watcher, task.maxfev - len(points), deadline - time.perf_counter())
     return Answer(
         task.kind, task.rival_index, start, chosen, points, objectives, violations, result,
-        watcher.into, failures, interrupted,
+        watcher.into, evaluation.failures, evaluation.calls.messages,
     )  # fmt: skip
 
 
-def _screen(statement: Statement, points: Array) -> tuple[Array, Array, int]:
-    """Objectives (K,) and violations (K, m) at candidates, NaN where a function failed, and how often."""
-    if not len(points):
-        return np.zeros(0), np.zeros((0, 0)), 0
-    evaluation = statement.evaluation()
+def _screen(
+    statement: Statement, evaluation: Evaluation, points: Array, deadline: float
+) -> tuple[Array, Array]:
+    """Objectives (K,) and violations (K, m) at candidates, as far as time allows; NaN where one failed."""
     x = np.array([statement.box.point(point) for point in points])
-    if statement.vectorized:
+    if len(x) and statement.vectorized:
         objectives, columns = evaluation.population(x.T)
-        values = list(columns.T)
+        pairs = list(zip(objectives, columns.T, strict=True))
     else:
-        pairs = [evaluation.values(point) for point in x]
-        objectives, values = np.array([f for f, _ in pairs]), [c for _, c in pairs]
-    rows = stack_rows("search", evaluation.blocks, evaluation.sizes or [0] * len(evaluation.blocks))
-    size = sum(evaluation.sizes or [])
-    violations = np.array(
-        [rows.violations(rows.errors(c if c.size == size else np.full(size, np.nan))) for c in values]
-    )
-    return objectives, violations.reshape(len(points), len(rows)), evaluation.failures
+        pairs = []
+        for point in x:
+            if not pairs or time.perf_counter() < deadline:
+                pairs.append(evaluation.values(point))
+    sizes = evaluation.sizes or [0] * len(evaluation.blocks)
+    rows, unknown = stack_rows("search", evaluation.blocks, sizes), np.full(sum(sizes), np.nan)
+    violations = [rows.violations(rows.errors(c if c.size == unknown.size else unknown)) for _, c in pairs]
+    return np.array([f for f, _ in pairs]), np.array(violations).reshape(len(pairs), len(rows))
 
 
-def _solve(statement: Statement, task: Task, start: Array, spent: int, watcher: _Watcher) -> Result:
+def _solve(statement: Statement, start: Array, watcher: _Watcher, maxfev: float, seconds: float) -> Result:
     options = dict(statement.options)
-    options["maxfev"] = max(1.0, min(options.get("maxfev", np.inf), task.maxfev - spent))
-    options["maxiter"] = min(options.get("maxiter", Options.maxiter), task.maxiter)
-    options["max_time"] = max(1e-9, min(options.get("max_time", np.inf), task.max_time))
+    options["maxfev"] = max(1.0, min(options.get("maxfev", np.inf), maxfev))
+    options["maxiter"] = min(options.get("maxiter", Options.maxiter), watcher.task.maxiter)
+    options["max_time"] = max(1e-9, min(options.get("max_time", np.inf), seconds))
     return minimize(
         statement.fun,
         statement.box.point(start),
@@ -182,13 +180,12 @@ def _solve(statement: Statement, task: Task, start: Array, spent: int, watcher: 
 
 @dataclass
 class _Watcher:
-    """Stops a solve that runs into a known minimum, and keeps the last iterate."""
+    """Stops a solve that runs into a known minimum."""
 
     box: Box
     task: Task
     start: Array
     stopped: Callable[[], bool]
-    last: Result | None = None
     into: int = -1
     reach: Array = field(init=False)  # (M,) how near to each minimum counts as running into it
 
@@ -198,7 +195,6 @@ class _Watcher:
         self.reach = np.maximum(NEAR * radius * np.ones(len(distances)), NEAREST)
 
     def __call__(self, intermediate_result: Result) -> None:
-        self.last = intermediate_result
         if self.stopped():
             raise StopIteration
         if intermediate_result.nit < FIRST_LOOK or not len(self.reach):
@@ -211,37 +207,3 @@ class _Watcher:
         if into.size:
             self.into = self.task.numbers[into[np.argmin(distances[into])]]
             raise StopIteration
-
-
-def _unfinished(x: Array, last: Result | None) -> Result:
-    """What is known of a solve that was interrupted; its evaluations are not counted."""
-    row: dict[str, Any] = {} if last is None else dict(last)
-    violation = row.get("maxcv", np.inf)
-    return Result(
-        x=row.get("x", x),
-        fun=row.get("fun", np.nan),
-        jac=np.full(x.size, np.nan),
-        success=False,
-        status=Status.CALLBACK.number,
-        message="Interrupted: the last iterate of an unfinished solve.",
-        nit=row.get("nit", 0),
-        nfev=0,
-        njev=0,
-        nhev=0,
-        maxcv=violation,
-        multipliers={"bounds": np.zeros(x.size)},
-        multiplier_vector=np.zeros(0),
-        errors=np.zeros(0),
-        violations=np.zeros(0),
-        targets=np.zeros(0),
-        labels=[],
-        kkt={
-            "stationarity": row.get("stationarity", np.inf),
-            "feasibility": violation,
-            "complementarity": np.inf,
-        },
-        active=[],
-        conflict=[],
-        failures=0,
-        history=History(),
-    )
