@@ -14,7 +14,9 @@ import pytest
 
 import softpenalty
 from softpenalty import Constraint, minimize, search
+from softpenalty.multistart.box import Box
 from softpenalty.multistart.result import SearchResult, Stop
+from softpenalty.multistart.work import Statement, Task, work
 from softpenalty.types import Array
 
 START = np.array([3.2, 1.9, -4.1, 2.2])
@@ -190,6 +192,33 @@ def test_evaluations_are_counted_and_limited() -> None:
     assert 495 <= calls <= 500  # with fewer than five left no solve gets anywhere
 
 
+def test_a_solve_that_a_limit_cuts_off_is_no_minimum() -> None:
+    cut = 0
+    for limit in range(300, 420, 20):
+        result = search(rastrigin, [(-5.12, 5.12)] * 3, rng=0, maxfev=limit, stop=None)
+        assert all(minimum.success for minimum in result.minima)
+        cut += sum(minimum.count for minimum in result.minima) < result.solves
+    assert cut > 0
+
+
+def test_time_ends_the_samples_too() -> None:
+    calls = 0
+
+    def slow(x: Array) -> float:
+        nonlocal calls
+        calls += 1
+        time.sleep(0.02 if calls > 30 else 0.0)
+        return bowl(x)
+
+    box = Box.read([(-1.0, 1.0)] * 2)
+    points = np.random.default_rng(0).random((60, 2))
+    none = np.zeros((0, 2))
+    task = Task("sample", points, np.zeros(0), none, np.zeros(0), [], max_time=0.1)
+    answer = work(Statement(slow, box, (), None, (), False, {}), task)
+    assert 30 <= len(answer.points) < 60
+    assert answer.points.tolist() == points[: len(answer.points)].tolist()
+
+
 def test_solves_are_limited() -> None:
     result = search(rastrigin, [(-5.12, 5.12)] * 3, rng=0, max_solves=7)
     assert (result.solves, result.stop) == (7, Stop.SOLVES)
@@ -230,6 +259,16 @@ def test_failing_points_are_survived_and_counted() -> None:
     assert result.success
     assert result.x == pytest.approx([0.3, 0.3], abs=1e-6)
     assert result.failures > 0
+
+
+def test_failures_can_be_raised() -> None:
+    def fragile(x: Array) -> float:
+        if x[0] > 0.9:
+            raise ArithmeticError("no solution")
+        return rastrigin(x)
+
+    with pytest.raises(ArithmeticError, match="no solution"):
+        search(fragile, [(-1.0, 1.0)] * 2, rng=0, stop=None, options={"on_failure": "raise"})
 
 
 def test_functions_that_always_fail_end_without_a_claim() -> None:
