@@ -421,6 +421,16 @@ def test_a_search_goes_on_from_its_checkpoint_as_if_nothing_had_been(tmp_path: P
     assert same(whole, again)
 
 
+def test_a_solve_that_a_limit_cut_off_is_made_again(tmp_path: Path) -> None:
+    box = [(-5.12, 5.12)] * 3
+    whole = search(rastrigin, box, rng=0, maxfev=900, stop=None)
+    options = {"checkpoint": tmp_path / "search.jsonl", "resume": True}
+    for limit in (333, 610, 900):
+        result = search(rastrigin, box, rng=0, maxfev=limit, stop=None, options=options)
+        assert result.nfev <= limit
+    assert same(whole, result)
+
+
 def test_a_torn_line_is_computed_again(tmp_path: Path) -> None:
     file = tmp_path / "search.jsonl"
     options = {"checkpoint": file, "resume": True}

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ..solve.result import Result
-from ..solve.status import Status
 from ..types import Array
 from .box import Box
 from .estimate import Estimate
@@ -27,10 +26,6 @@ BEST_SHARE = 0.9  # of the hops start from the best minimum, the others from one
 UNIFORM = 10  # one start in so many is uniform, for the estimate
 ITERATIONS = 100  # that a solve may take at least, and more with each that was not enough ...
 PATIENCE = 3  # ... or so many times those of the slowest success
-UNFINISHED = [
-    status.number
-    for status in (Status.EVALUATION_LIMIT, Status.TIME_LIMIT, Status.CALLBACK, Status.INTERRUPTED)
-]
 FEASIBLE = 1e-6  # violation, relative to max(1, |target|), up to which a solve ended in a minimum
 
 
@@ -62,6 +57,11 @@ class Plan:
         self.failure_messages: dict[str, str] = {}  #: kind → the first message
         self.uniform_ends = 0  #: uniform starts that ended in a minimum
         self.solve_nfev = self.screen_nfev = self.njev = self.nhev = 0
+
+    @property
+    def least(self) -> int:
+        """Evaluations that a solve needs to get anywhere, with differences."""
+        return 2 + int(self.box.free.size)
 
     @property
     def solves(self) -> int:
@@ -120,7 +120,8 @@ class Plan:
         origin = ranked[0 if best else self.rng.integers(min(FEW, len(ranked)))]
         others = np.array([minimum.unit for minimum in ranked if minimum is not origin])
         size = SCREEN_SHARE * self.solve_nfev / self.solves
-        points = HOPS[kind](self.rng, origin.unit, others, int(np.clip(size, 1, min(CANDIDATES, maxfev))))
+        room = min(CANDIDATES, maxfev - self.least)
+        points = HOPS[kind](self.rng, origin.unit, others, int(max(1, min(size, room))))
         points = np.unique(points, axis=0)  # permutations of few coordinates repeat themselves
         known = np.array([*(minimum.unit for minimum in ranked), *self.starts])
         distances: Array = np.linalg.norm(points[:, None] - known, axis=2).min(axis=1)
@@ -129,7 +130,7 @@ class Plan:
     def _sample(self, maxfev: float, max_time: float) -> Task:
         """Top the samples up; the best of the new and the unused ones is the start."""
         wanted = max(SAMPLES * (self.box.free.size + 1), SAMPLE_SHARE * self.solve_nfev)
-        fresh = int(max(0, min(wanted - self.promised, maxfev)))
+        fresh = int(max(0, min(wanted - self.promised, maxfev - self.least)))
         index, merit = self.samples.least()
         if index < 0:
             fresh = max(1, fresh)
@@ -177,7 +178,7 @@ class Plan:
         if answer.into >= 0:
             self.aborted += 1
             self.minima.found[answer.into].count += 1
-        elif result.status in UNFINISHED and len(self.minima) and not self._is_better(result):
+        elif answer.unfinished and len(self.minima) and not self._is_better(result):
             ended = False  # where it was going is not known
         elif _feasible(result):
             gain = self.minima.gain(result.fun)

@@ -123,13 +123,12 @@ def search(
     evaluation = statement.evaluation()
     checkpoint = None if file is None else Checkpoint(file, plan, evaluation, resume)
     evaluations = np.inf if maxfev is None else maxfev
-    least = 2 + box.free.size  # evaluations that a solve needs to get anywhere, with differences
     deadline = np.inf if max_time is None else time.perf_counter() + max_time
 
     def reason() -> Stop | None:
         if stop is not None and plan.estimate.complete:
             return Stop.COMPLETE
-        if plan.solves and plan.nfev + least > evaluations:
+        if plan.solves and plan.nfev + plan.least > evaluations:
             return Stop.EVALUATIONS
         if time.perf_counter() >= deadline:
             return Stop.TIME
@@ -139,7 +138,8 @@ def search(
         plan.take(answer)
         if answer.result.status == Status.INTERRUPTED.number:
             return Stop.INTERRUPTED
-        if checkpoint is not None:
+        cut_off = answer.unfinished and reason() in (Stop.EVALUATIONS, Stop.TIME)
+        if checkpoint is not None and not cut_off:  # with more allowed it will be made again
             checkpoint.append(answer, plan)
         so_far = build(plan, None)
         if show is not None:

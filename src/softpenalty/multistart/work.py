@@ -15,6 +15,7 @@ from ..problem.scipy_forms import read_constraints
 from ..solve.minimize import minimize
 from ..solve.options import Options
 from ..solve.result import Result
+from ..solve.status import Status
 from ..types import Array
 from .box import Box
 
@@ -26,6 +27,10 @@ BASIN_SHARE = 0.5  # ... and of the distance between it and the start, for start
 HOP_BASIN = 0.02  # for hops, which start close to minima
 NEAR = 0.1  # share of that radius in which an iterate is taken to end in the minimum
 NEAREST = 1e-4  # but at least this far
+UNFINISHED = [
+    status.number
+    for status in (Status.EVALUATION_LIMIT, Status.TIME_LIMIT, Status.CALLBACK, Status.INTERRUPTED)
+]
 SAME_LEVEL = 1e-4  # objectives that differ by less, relatively, are the same level
 
 
@@ -109,6 +114,11 @@ class Answer:
     into: int = -1
     failures: int = 0
     failure_messages: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a limit or the user ended the solve, so that where it was going is not known."""
+        return self.into < 0 and self.result.status in UNFINISHED
 
 
 def merits(objectives: Array, violations: Array, weights: Array) -> Array:
