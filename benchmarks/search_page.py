@@ -150,7 +150,7 @@ def _table(runs: list[Record], problems: Mapping[str, SearchProblem], budgets: l
     slow = sorted({run["problem"] for run in runs if run["method"] == "shgo" and _was_cut(run)})
     if slow:
         lines.append(
-            f"\nshgo has no seed; it ran out of processor time (30 s) on {len(slow)} problems, where it "
+            f"\nshgo has no seed; it ran out of processor time (5 s) on {len(slow)} problems, where it "
             "triangulates in many dimensions."
         )
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""Imports point down only: extras ← formulas ← problem ← solve, training ← study ← cli."""
+"""Imports point down only: extras ← formulas ← problem ← solve, training ← multistart, study ← cli."""
 
 from __future__ import annotations
 
