@@ -52,7 +52,7 @@ def check_numbers(call: str, argument: str, value: Array) -> None:
             real = np.asarray(value).dtype.kind in "fiub" and not isinstance(value, np.ma.MaskedArray)
         else:
             real = hasattr(value, "dtype") and namespace(value) is not None
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         real = False
     if not real:
         raise TypeError(

@@ -117,7 +117,7 @@ def recommend(
     check_positive("recommend", "tolerance", tolerance)
     if not isinstance(factor, (int, float, np.number)):
         raise TypeError(f"`recommend(factor=...)` must be a number; got {factor!r}.")
-    if not 1.0 <= factor < math.inf:
+    if not 1.0 <= factor <= float(np.finfo(float).max):
         raise ValueError(f"`recommend(factor=...)` must be at least 1 and finite; got {factor!r}.")
     gradient, tolerance = (
         np.asarray(a) if isinstance(a, (list, tuple)) else a for a in (gradient, tolerance)

@@ -211,7 +211,7 @@ def _read_start(x0: ArrayLike) -> Array:
         if np.iscomplexobj(x0):
             raise TypeError
         start = np.atleast_1d(np.asarray(x0, dtype=float))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(f"`minimize(x0=...)` must be real numbers; got {x0!r}.") from None
     if start.ndim != 1 or start.size == 0:
         raise ValueError(f"`minimize(x0=...)` must have one axis and an entry; got shape {start.shape}.")

@@ -17,6 +17,7 @@ from ..problem.constraint import check_alpha, check_sigma
 
 __all__ = ["Options", "check_positive"]
 
+LARGEST = float(np.finfo(float).max)  # whole numbers can be larger
 ARGUMENTS = (
     "fun", "x0", "args", "method", "jac", "hess", "hessp", "bounds", "constraints", "tol", "callback",
     "options", "names",
@@ -156,8 +157,9 @@ def _check_noise(noise: Any) -> None:
 
 def check_positive(what: str, value: Any, finite: bool = False) -> None:
     """Raise ValueError unless `value` is a positive number."""
-    number = isinstance(value, (int, float, np.number))
-    if not number or not value > 0 or (finite and value == np.inf):
+    number = isinstance(value, (int, float, np.floating, np.integer))
+    possible = number and (0 < value <= LARGEST or (value == np.inf and not finite))
+    if not possible:
         kind = "positive and finite" if finite else "positive"
         raise ValueError(f"`minimize({what})` must be {kind}; got {value!r}.")
 
