@@ -115,6 +115,7 @@ def optimize(**options):
         start,
         bounds=Bounds(lower, upper),
         constraints=constraints,
+        names=list(VARIABLES),
         **options,
     )
 

@@ -44,7 +44,7 @@ def test_the_plant_says_what_the_page_shows(tmp_path):
     ]
     assert runs[0].stdout == runs[1].stdout  # the second one from the checkpoint alone
     assert "purity" in runs[0].stderr or "feasible" in runs[0].stderr
-    shown = next(part for part in PRINTED if "What holds the objective back" in part)
+    shown = next(part for part in PRINTED if "objective changes if the target rises" in part)
     assert _words(runs[0].stdout) == _words(shown)
     table = [line.split()[-1] for line in shown.splitlines() if line.startswith(("profit", "product"))]
     ours = [
