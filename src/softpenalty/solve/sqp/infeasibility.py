@@ -11,7 +11,7 @@ import numpy as np
 from ...types import Array, Mask
 from ..norms import largest
 from .merit import Plan
-from .model import Model, Point
+from .model import Model, Point, total_broken
 from .state import Iterate, Local, State
 from .subproblem.qp import QP
 from .subproblem.steering import Subproblem
@@ -89,7 +89,7 @@ def less_violated(model: Model, point: Point, unit: Array, seed: int) -> Point |
     """
 
     def total(place: Point) -> float:
-        return float((model.violations(place.r) / unit).sum())
+        return total_broken(place.r, model.floor, unit)
 
     random = np.random.default_rng(seed)
     x_size = max(1.0, largest(point.x))

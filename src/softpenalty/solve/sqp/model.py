@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...types import Array, Mask
+from ...core import compiled
+from ...types import Array, Indices, Mask
 from ..norms import all_finite, largest
 from .scaling import variable_units
 
-__all__ = ["EvaluationLike", "Model", "Point", "RowsLike"]
+__all__ = ["EvaluationLike", "Model", "Point", "RowsLike", "broken_rows", "total_broken", "worst_broken"]
 
 ROUNDED = 1e-13  # share of a step that is rounding
 SUBPROBLEM_ACCURACY = 1e-10  # of one component of a step, relative to the largest
@@ -38,7 +38,7 @@ class RowsLike(Protocol):
     """Canonical rows ``sign * (c[source] - target)``, to be ≤ 0 or, where ``equality``, = 0."""
 
     @property
-    def source(self) -> NDArray[np.int64]: ...
+    def source(self) -> Indices: ...
     @property
     def sign(self) -> Array: ...
     @property
@@ -105,10 +105,10 @@ class Model:
         self.target_size = np.maximum(1.0, np.abs(rows.target))  # what violations are relative to
         self.n, self.m = self.free.size, rows.equality.size
         # max(r, floor·r) is |r| for an equality and max(r, 0) for an inequality.
-        self._floor = np.where(rows.equality, -1.0, 0.0)
+        self.floor = np.where(rows.equality, -1.0, 0.0)
         self.sign = rows.sign
-        self._plain = bool((rows.sign == 1.0).all())
-        self._in_order = np.array_equal(rows.source, np.arange(self.m))
+        in_order = np.array_equal(rows.source, np.arange(self.m))
+        self._source = None if in_order else rows.source
         self.least_violated: Point | None = None  # of all points evaluated, as long as none is feasible
         self._least = np.inf
         self.units, self._scaled, self._typical = np.ones(self.n), False, np.ones(self.n)
@@ -150,11 +150,8 @@ class Model:
     def at(self, x: Array) -> Point:
         """Values at ``x`` (n,), which is inside the bounds."""
         f, values = self._evaluation.values(self.expand(x))
-        c = values if self._in_order else values[self._rows.source]
-        r = c[: self.m] - self.target
-        if not self._plain:
-            r *= self.sign
-        if not math.isfinite(f) or not all_finite(r):
+        r, defined = residuals(values, self._source, self.sign, self.target)
+        if not defined or not math.isfinite(f):
             f = np.nan
         point = Point(x, float(f), r, values=values)
         if self._least > 0.0:
@@ -169,38 +166,26 @@ class Model:
 
     def worst(self, point: Point) -> float:
         """Largest violation relative to max(1, |target|), infinite where the point is not defined."""
-        return np.inf if math.isnan(point.f) else largest(self.violations(point.r) / self.target_size)
+        return np.inf if math.isnan(point.f) else worst_broken(point.r, self.floor, self.target_size)
 
-    def moved(self, x: Array, step: Array) -> Array:
-        """``x + step``, exactly at a bound where only rounding of the step keeps it off."""
-        new = x + step
-        if not self._bounded:
-            return new
-        # Off a bound, or back to it, by no more than the subproblem's own accuracy.
-        size = np.absolute(step)
-        at_bound = (x == self.lower) | (x == self.upper)
-        rounding = np.where(at_bound, SUBPROBLEM_ACCURACY * largest(size), ROUNDED * size)
-        new = np.where(new - self.lower <= rounding, self.lower, new)
-        snapped: Array = np.where(self.upper - new <= rounding, self.upper, new)
-        return snapped
+    def moved(self, x: Array, d: Array, t: float) -> Array:
+        """``x + t·d``, exactly at a bound where only rounding of the step keeps it off."""
+        bounds = self.lower, self.upper, self._bounded
+        return shifted(x, d, t, *bounds, SUBPROBLEM_ACCURACY, ROUNDED)
 
     def differentiate(self, point: Point) -> bool:
         """Fill in the derivatives; False, and nothing changed, when one is not finite."""
         gradient, jacobian = self._evaluation.derivatives(self.expand(point.x))
-        g, A = gradient, jacobian.toarray() if hasattr(jacobian, "toarray") else jacobian
-        # Values that no row compares with anything may follow the last one that a row does.
-        A = A[: self.m] if self._in_order else A[self._rows.source]
-        if not self._plain:
-            A = A * self.sign[:, None]
-        if not self._all_free:
-            g, A = g[self.free], A[:, self.free]
+        J = jacobian.toarray() if hasattr(jacobian, "toarray") else jacobian
+        free = None if self._all_free else self.free
+        A, lengths, defined = row_gradients(J, self._source, self.sign, free, self.units, SHORTEST_ROW)
+        g = gradient if self._all_free else gradient[self.free]
         if self._scaled:
-            g, A = g * self.units, A * self.units
-        length = np.sqrt(np.vecdot(A, A))
-        if not (all_finite(g) and all_finite(length)):
+            g = g * self.units
+        if not (defined and all_finite(g)):
             return False
         point.g, point.A, point.gradient, point.jacobian = g, A, gradient, jacobian
-        point.length = np.where(length < SHORTEST_ROW, 1.0, length)
+        point.length = lengths
         noise = self._evaluation.noise(self.expand(point.x))
         if noise is not None:
             # It is the error for a variable of size 1; the step for others is relative to their size.
@@ -215,15 +200,13 @@ class Model:
         spacing = self._evaluation.spacing
         return spacing if isinstance(spacing, float) else float(spacing[0])
 
-    def rounding(self, point: Point) -> tuple[float, Array]:
-        """What rounding leaves in the objective and in each row (m,)."""
+    def rounding(self, point: Point, weights: Array, reach: float) -> float:
+        """What rounding leaves in the objective + Σ weights (m,)·rows for variables of size ``reach``."""
         spacing = self._evaluation.spacing
-        of_rows = spacing if isinstance(spacing, float) else spacing[1:][self._rows.source]
-        reach = max(1.0, largest(point.x))
-        return (
-            self.spacing * (abs(point.f) + largest(point.g) * reach),
-            of_rows * (np.abs(self.target) + np.abs(point.r) + point.length * reach),
-        )
+        if not isinstance(spacing, float):
+            spacing = np.concatenate([spacing[:1], spacing[1:][self._rows.source]])
+        rows = self.target, point.r, point.length
+        return merit_rounding(point.f, point.g, reach, spacing, weights, *rows)
 
     def refine(self, point: Point) -> bool:
         """Replace the derivatives at ``point`` by better differences; False where there are none."""
@@ -231,8 +214,7 @@ class Model:
 
     def violations(self, r: Array) -> Array:
         """How far each row is broken, (m,) ≥ 0."""
-        violations: Array = np.maximum(r, self._floor * r)
-        return violations
+        return broken_rows(r, self.floor)
 
     def hessian(self, point: Point, y: Array) -> Array | None:
         """Exact Hessian (n, n) of the Lagrangian with row multipliers ``y``; None when not finite."""
@@ -244,3 +226,79 @@ class Model:
             return None
         H = H if self._all_free else H[np.ix_(self.free, self.free)]
         return H * self.units * self.units[:, None] if self._scaled else H
+
+
+@compiled
+def residuals(values: Array, source: Indices | None, sign: Array, target: Array) -> tuple[Array, bool]:
+    """sign·(value − target) of each row (m,), and whether all are finite.
+
+    ``source`` (m,) says which value a row compares; without it, they are compared in their order, and values
+    that no row compares with anything may follow.
+    """
+    chosen = values[: target.size] if source is None else values[source]
+    r = sign * (chosen - target)
+    return r, all_finite(r)
+
+
+@compiled
+def row_gradients(
+    J: Array, source: Indices | None, sign: Array, free: Indices | None, units: Array, shortest: float
+) -> tuple[Array, Array, bool]:
+    """Jacobian (m, n) of the rows, their lengths (m,) with 1 in place of less than ``shortest``; all finite?"""
+    A = J[: sign.size] if source is None else J[source]
+    A = (A if free is None else A[:, free]) * sign[:, None] * units
+    lengths = np.sqrt(np.vecdot(A, A))
+    return A, np.where(lengths < shortest, 1.0, lengths), all_finite(lengths)
+
+
+@compiled
+def shifted(
+    x: Array, d: Array, t: float, lower: Array, upper: Array, bounded: bool, held: float, rounded: float
+) -> Array:
+    """``x + t·d`` (n,), exactly at a bound where it is off by the subproblem's accuracy or by rounding only."""
+    step = t * d
+    new: Array = x + step
+    if not bounded:
+        return new
+    # Off a bound, or back to it, by no more than the subproblem's own accuracy.
+    size = np.absolute(step)
+    at_bound = (x == lower) | (x == upper)
+    rounding = np.where(at_bound, held * largest(size), rounded * size)
+    new = np.where(new - lower <= rounding, lower, new)
+    return np.where(upper - new <= rounding, upper, new)
+
+
+@compiled
+def merit_rounding(
+    f: float,
+    g: Array,
+    reach: float,
+    spacing: float | Array,
+    weights: Array,
+    target: Array,
+    r: Array,
+    lengths: Array,
+) -> float:
+    """Rounding of f + Σ weights·rows (m,) with values of relative spacing ``spacing``, one or (1 + m,)."""
+    of_f, of_rows = (spacing, spacing) if isinstance(spacing, float) else (float(spacing[0]), spacing[1:])
+    in_rows = of_rows * (np.abs(target) + np.abs(r) + lengths * reach)
+    return of_f * (abs(f) + largest(g) * reach) + float(weights @ in_rows)
+
+
+@compiled
+def broken_rows(r: Array, floor: Array) -> Array:
+    """How far each row is broken, (m,): max(r, floor·r) with floor −1 for equalities and 0 for inequalities."""
+    violations: Array = np.maximum(r, floor * r)
+    return violations
+
+
+@compiled
+def total_broken(r: Array, floor: Array, unit: Array) -> float:
+    """Σ of the violations, each divided by its ``unit`` (m,)."""
+    return float(np.add.reduce(np.maximum(r, floor * r) / unit))
+
+
+@compiled
+def worst_broken(r: Array, floor: Array, unit: Array) -> float:
+    """Largest of the violations, each divided by its ``unit`` (m,)."""
+    return largest(np.maximum(r, floor * r) / unit)

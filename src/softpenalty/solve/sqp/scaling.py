@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...core import compiled
 from ...types import Array
 
 __all__ = ["variable_units"]
@@ -65,13 +66,21 @@ def _from_derivatives(M: Array, size: Array) -> Array:
     if not present.any():
         return exponents
     M = M[:, present]
-    columns = np.ones(M.shape[1])
-    for _ in range(SWEEPS):
-        M /= np.sqrt(M.max(axis=1))[:, None]
-        change = np.sqrt(M.max(axis=0))
-        M /= change
-        columns /= change
+    columns = alike(M, SWEEPS)
     sized = size[present] > 0.0
     columns *= np.median(size[present][sized] / columns[sized]) if sized.any() else 1.0 / np.median(columns)
     exponents[present] = np.log2(columns)
     return exponents
+
+
+@compiled
+def alike(M: Array, sweeps: int) -> Array:
+    """Factors (n,) on the columns of ``M`` (m, n), no row or column of which is zero, that make it even."""
+    M = M.copy()
+    columns = np.ones(M.shape[1])
+    for _ in range(sweeps):
+        M /= np.sqrt(M.max(axis=1))[:, None]
+        change = np.sqrt(M.max(axis=0))
+        M /= change
+        columns /= change
+    return columns

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import lapack
 
+from ....core import compiled
 from ....types import Array, Mask
 from ..model import Point
 
@@ -67,6 +68,7 @@ def unit_gram(rows: Array) -> Array:
     return gram
 
 
+@compiled
 def is_definite(B: Array, smallest: float) -> bool:
     """Whether every eigenvalue of the symmetric ``B`` exceeds ``smallest``; False where an entry is NaN."""
     shifted = B.copy(order="F")

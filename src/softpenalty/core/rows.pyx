@@ -1,0 +1,349 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Rows, merits, stop measures: the twins of functions in `solve`, where each is explained and written in Python."""
+
+cimport numpy as cnp
+from libc.math cimport fabs, isfinite, sqrt, NAN, INFINITY
+from scipy.linalg.cython_blas cimport ddot, dgemv
+
+from .arrays cimport broken, data, finite, highest, length, mask, matrix, plain, size_of, vector
+
+cnp.import_array()
+
+cdef double ONE = 1.0, NOTHING = 0.0
+cdef int STEP = 1
+
+
+def largest(v):
+    cdef cnp.ndarray x = plain(v)
+    return size_of(data(x), length(x))
+
+
+def all_finite(array):
+    cdef cnp.ndarray x = plain(array)
+    return finite(data(x), length(x))
+
+
+def linearize(A, r, lengths, floor, g, x):
+    cdef cnp.ndarray a_ = plain(A), r_ = plain(r), l_ = plain(lengths), f_ = plain(floor)
+    cdef cnp.ndarray g_ = plain(g), x_ = plain(x)
+    cdef int m = length(r_), n = length(g_), i, j
+    cdef cnp.ndarray a = matrix(m, n), b = vector(m), v = vector(m)
+    cdef double *pa = data(a), *pA = data(a_), *pl = data(l_), *pb = data(b), *pv = data(v)
+    cdef double unit
+    for i in range(m):
+        unit = pl[i]
+        for j in range(n):
+            pa[i * n + j] = pA[i * n + j] / unit
+        pb[i] = data(r_)[i] / unit
+        pv[i] = broken(pb[i], data(f_)[i])
+    cdef double x_size = size_of(data(x_), n)
+    return a, b, v, size_of(data(g_), n), x_size if x_size > 1.0 else 1.0
+
+
+def broken_rows(r, floor):
+    cdef cnp.ndarray r_ = plain(r), f_ = plain(floor)
+    cdef int m = length(r_), i
+    cdef cnp.ndarray v = vector(m)
+    for i in range(m):
+        data(v)[i] = broken(data(r_)[i], data(f_)[i])
+    return v
+
+
+def total_broken(r, floor, unit):
+    cdef cnp.ndarray r_ = plain(r), f_ = plain(floor), u_ = plain(unit)
+    cdef double total = 0.0
+    cdef int i
+    for i in range(length(r_)):
+        total += broken(data(r_)[i], data(f_)[i]) / data(u_)[i]
+    return total
+
+
+def worst_broken(r, floor, unit):
+    cdef cnp.ndarray r_ = plain(r), f_ = plain(floor), u_ = plain(unit)
+    cdef double worst = 0.0, entry
+    cdef int i
+    for i in range(length(r_)):
+        entry = broken(data(r_)[i], data(f_)[i]) / data(u_)[i]
+        if entry > worst:
+            worst = entry
+        elif entry != entry:
+            return entry
+    return worst
+
+
+def residuals(values, source, sign, target):
+    cdef cnp.ndarray c_ = plain(values), s_ = plain(sign), t_ = plain(target), o_
+    cdef int m = length(t_), i
+    cdef cnp.ndarray r = vector(m)
+    cdef double total = 0.0
+    cdef cnp.int64_t* index
+    if source is None:
+        for i in range(m):
+            data(r)[i] = (data(c_)[i] - data(t_)[i]) * data(s_)[i]
+            total += data(r)[i]
+    else:
+        o_ = source
+        index = <cnp.int64_t*> cnp.PyArray_DATA(o_)
+        for i in range(m):
+            data(r)[i] = (data(c_)[index[i]] - data(t_)[i]) * data(s_)[i]
+            total += data(r)[i]
+    return r, isfinite(total)
+
+
+def row_gradients(J, source, sign, free, units, double shortest):
+    """Rows of a dense Jacobian in the free variables and their units, and their lengths."""
+    cdef cnp.ndarray J_ = plain(J), s_ = plain(sign), u_ = plain(units), o_, f_
+    cdef int m = length(s_), n = length(u_), i, j
+    cdef cnp.npy_intp row, all_variables = cnp.PyArray_DIM(J_, 1)
+    cdef cnp.ndarray A = matrix(m, n), lengths = vector(m)
+    cdef double *pA = data(A), *from_, *pu = data(u_)
+    cdef double factor, total = 0.0, square
+    cdef cnp.int64_t *index = NULL, *variable = NULL
+    if source is not None:
+        o_ = source
+        index = <cnp.int64_t*> cnp.PyArray_DATA(o_)
+    if free is not None:
+        f_ = free
+        variable = <cnp.int64_t*> cnp.PyArray_DATA(f_)
+    for i in range(m):
+        row = i if index == NULL else index[i]
+        from_ = data(J_) + row * all_variables
+        factor = data(s_)[i]
+        if variable == NULL:
+            for j in range(n):
+                pA[i * n + j] = from_[j] * factor * pu[j]
+        else:
+            for j in range(n):
+                pA[i * n + j] = from_[variable[j]] * factor * pu[j]
+        square = sqrt(ddot(&n, pA + i * n, &STEP, pA + i * n, &STEP))
+        total += square
+        data(lengths)[i] = square if square >= shortest else 1.0
+    return A, lengths, isfinite(total)
+
+
+def shifted(x, d, double t, lower, upper, bint bounded, double held, double rounded):
+    cdef cnp.ndarray x_ = plain(x), d_ = plain(d), l_ = plain(lower), u_ = plain(upper)
+    cdef int n = length(x_), i
+    cdef cnp.ndarray new = vector(n)
+    cdef double *px = data(x_), *pd = data(d_), *pl = data(l_), *pu = data(u_), *pn = data(new)
+    cdef double at_bound, rounding, moved
+    if not bounded:
+        for i in range(n):
+            pn[i] = px[i] + t * pd[i]
+        return new
+    at_bound = held * fabs(t) * size_of(pd, n)
+    for i in range(n):
+        moved = px[i] + t * pd[i]
+        rounding = at_bound if px[i] == pl[i] or px[i] == pu[i] else rounded * fabs(t * pd[i])
+        if moved - pl[i] <= rounding:
+            moved = pl[i]
+        if pu[i] - moved <= rounding:
+            moved = pu[i]
+        pn[i] = moved
+    return new
+
+
+def weigh_step(g, B, a, b, v, floor, d, y, weights, lengths, double factor, double share, double goal):
+    cdef cnp.ndarray g_ = plain(g), B_ = plain(B), a_ = plain(a), b_ = plain(b), v_ = plain(v)
+    cdef cnp.ndarray f_ = plain(floor), d_ = plain(d), y_ = plain(y), w_ = plain(weights), l_ = plain(lengths)
+    cdef int n = length(g_), m = length(b_), i
+    cdef cnp.ndarray change = vector(m), w = vector(m), product = vector(n)
+    cdef double *pc = data(change), *pw = data(w)
+    cdef double slope, curved, predicted, needed, kept, fall, total = 0.0, rise
+    if m:
+        dgemv(b"T", &n, &m, &ONE, data(a_), &n, data(d_), &STEP, &NOTHING, pc, &STEP)
+    slope = ddot(&n, data(g_), &STEP, data(d_), &STEP)
+    dgemv(b"T", &n, &n, &ONE, data(B_), &n, data(d_), &STEP, &NOTHING, data(product), &STEP)
+    curved = ddot(&n, data(product), &STEP, data(d_), &STEP)
+    predicted = 0.0
+    for i in range(m):
+        fall = data(v_)[i] - broken(data(b_)[i] + pc[i], data(f_)[i])
+        needed = factor * fabs(data(y_)[i])
+        kept = 0.5 * (data(w_)[i] * data(l_)[i] + needed)
+        pw[i] = kept if kept > needed else needed
+        predicted += pw[i] * fall
+        total += fall
+    predicted -= slope
+    if predicted < share * curved and total > 0.0:
+        rise = (goal * curved - predicted) / total
+        predicted = 0.0
+        for i in range(m):
+            fall = data(v_)[i] - broken(data(b_)[i] + pc[i], data(f_)[i])
+            pw[i] += rise
+            predicted += pw[i] * fall
+        predicted -= slope
+    return change, slope, curved, w, predicted
+
+
+def balanced_roots(y, weights, equality):
+    cdef cnp.ndarray y_ = plain(y), w_ = plain(weights), e_ = equality
+    cdef int m = length(y_), i
+    cdef cnp.ndarray root = vector(m)
+    cdef double size
+    for i in range(m):
+        size = fabs(data(y_)[i])
+        if mask(e_)[i]:
+            size *= 2.0
+            if 0.5 * data(w_)[i] > size:
+                size = 0.5 * data(w_)[i]
+        data(root)[i] = size
+    return root
+
+
+def balanced_penalty(slope, root, errors, units, double alpha):
+    cdef cnp.ndarray s_ = plain(slope), o_ = plain(root), e_ = plain(errors), u_
+    cdef int m = length(e_), i
+    cdef double total = 0.0, e, corner = 4.0 * alpha * alpha
+    if units is None:
+        for i in range(m):
+            e = data(e_)[i]
+            total += data(s_)[i] * e + data(o_)[i] * sqrt(e * e + corner)
+    else:
+        u_ = plain(units)
+        for i in range(m):
+            e = data(e_)[i] / data(u_)[i]
+            total += data(s_)[i] * e + data(o_)[i] * sqrt(e * e + corner)
+    return total
+
+
+def exact_penalty(weights, floor, errors, units):
+    cdef cnp.ndarray w_ = plain(weights), f_ = plain(floor), e_ = plain(errors), u_
+    cdef int m = length(e_), i
+    cdef double total = 0.0
+    if units is None:
+        for i in range(m):
+            total += data(w_)[i] * broken(data(e_)[i], data(f_)[i])
+    else:
+        u_ = plain(units)
+        for i in range(m):
+            total += data(w_)[i] * broken(data(e_)[i] / data(u_)[i], data(f_)[i])
+    return total
+
+
+def measures(v, lengths, target_size, double x_size, double rounding, g, y, a, z, d):
+    cdef cnp.ndarray v_ = plain(v), l_ = plain(lengths), t_ = plain(target_size), g_ = plain(g), y_ = plain(y)
+    cdef cnp.ndarray a_ = plain(a), z_ = plain(z), d_ = plain(d)
+    cdef int m = length(v_), n = length(g_), i
+    cdef cnp.ndarray residual = vector(n), own = vector(m)
+    cdef double *pr = data(residual)
+    cdef double violation = 0.0, worst = 0.0, entry, relative
+    for i in range(n):
+        pr[i] = data(g_)[i] + data(z_)[i]
+    if m:
+        dgemv(b"N", &n, &m, &ONE, data(a_), &n, data(y_), &STEP, &ONE, pr, &STEP)
+    for i in range(m):
+        entry = data(v_)[i] * data(l_)[i]
+        relative = (entry - rounding * x_size * data(l_)[i]) / data(t_)[i]
+        if relative > violation or relative != relative:
+            violation = relative
+        if entry > worst or entry != entry:
+            worst = entry
+        data(own)[i] = data(y_)[i] / data(l_)[i]
+    return (
+        violation, highest(data(v_), m, 0.0) / x_size, size_of(data(d_), n) / x_size, worst, residual, own
+    )
+
+
+def merit_rounding(f, g, double reach, spacing, weights, target, r, lengths):
+    cdef cnp.ndarray g_ = plain(g), w_ = plain(weights), t_ = plain(target), r_ = plain(r), l_ = plain(lengths)
+    cdef cnp.ndarray s_
+    cdef bint one = isinstance(spacing, float)
+    cdef double common = spacing if one else 0.0, total = 0.0, own
+    cdef int m = length(w_), i
+    if one:
+        for i in range(m):
+            total += data(w_)[i] * (fabs(data(t_)[i]) + fabs(data(r_)[i]) + data(l_)[i] * reach)
+        total *= common
+    else:
+        s_ = plain(spacing)
+        common = data(s_)[0]
+        for i in range(m):
+            own = fabs(data(t_)[i]) + fabs(data(r_)[i]) + data(l_)[i] * reach
+            total += data(w_)[i] * data(s_)[1 + i] * own
+    return common * (fabs(f) + size_of(data(g_), length(g_)) * reach) + total
+
+
+def seen_sizes(double unit, steepest, reach, start, x, g):
+    cdef cnp.ndarray s_ = plain(steepest), h_ = plain(reach), o_ = plain(start), x_ = plain(x), g_ = plain(g)
+    cdef int n = length(x_), i
+    cdef cnp.ndarray steeper = vector(n), farther = vector(n)
+    cdef double size, far, top = 0.0
+    for i in range(n):
+        size = fabs(data(g_)[i])
+        if size > top:
+            top = size
+        data(steeper)[i] = size if size > data(s_)[i] else data(s_)[i]
+        far = fabs(data(x_)[i])
+        size = fabs(data(x_)[i] - data(o_)[i])
+        if size > far:
+            far = size
+        data(farther)[i] = far if far > data(h_)[i] else data(h_)[i]
+    if top > 1.0:
+        top = 1.0
+    return top if top > unit else unit, steeper, farther
+
+
+def relative_residual(residual, g, double unit, steepest, reach, double enough, double seen_share, double own_share):
+    cdef cnp.ndarray e_ = plain(residual), g_ = plain(g), s_ = plain(steepest), h_ = plain(reach)
+    cdef int n = length(g_), i
+    cdef double size = unit, worth = 0.0, own = 0.0, top = 0.0, slope, change, part, far = 0.0
+    for i in range(n):
+        slope = fabs(data(g_)[i])
+        if slope > size:
+            size = slope
+        change = seen_share * data(s_)[i]
+        if slope > change:
+            change = slope
+        change *= data(h_)[i]
+        if change > worth:
+            worth = change
+        if data(h_)[i] > far:
+            far = data(h_)[i]
+        part = fabs(data(e_)[i])
+        if part > top or part != part:
+            top = part
+        part *= data(h_)[i]
+        if part > own or part != part:
+            own = part
+    if enough > size:
+        size = enough
+    if enough * far > worth:
+        worth = enough * far
+    if size == 0.0:
+        size = 1.0
+    if worth == 0.0:
+        worth = 1.0
+    top /= size
+    own = own / worth / own_share
+    return own if own > top or own != own else top
+
+
+def alike(M, int sweeps):
+    """Factors that make the largest entries of all rows and columns of M ≥ 0, which has no zero ones, alike."""
+    cdef cnp.ndarray M_ = plain(M)
+    cdef int m = <int> cnp.PyArray_DIM(M_, 0), n = <int> cnp.PyArray_DIM(M_, 1), i, j, sweep
+    cdef cnp.ndarray work = matrix(m, n), columns = vector(n), change = vector(n)
+    cdef double *w = data(work), *c = data(columns), *top = data(change), *row
+    cdef double size
+    for i in range(m * n):
+        w[i] = data(M_)[i]
+    for j in range(n):
+        c[j] = 1.0
+    for sweep in range(sweeps):
+        for j in range(n):
+            top[j] = 0.0
+        for i in range(m):
+            row = w + i * n
+            size = sqrt(highest(row, n, 0.0))
+            for j in range(n):
+                row[j] /= size
+                if row[j] > top[j]:
+                    top[j] = row[j]
+        for j in range(n):
+            top[j] = sqrt(top[j])
+            c[j] /= top[j]
+        for i in range(m):
+            row = w + i * n
+            for j in range(n):
+                row[j] /= top[j]
+    return columns
