@@ -109,7 +109,7 @@ def test_failures_count_where_they_are_forgiven():
     assert np.isnan(values).all()
     assert values.shape == (1,)
     assert evaluation.failures == 1
-    assert "did not converge" in str(evaluation.last_failure)
+    assert "did not converge" in str(evaluation.calls.last_failure)
 
 
 def test_failure_at_the_very_first_point():
@@ -126,9 +126,23 @@ def test_mistakes_in_the_program_are_never_forgiven(mistake):
         Evaluation("minimize", wrong, [], forgiving=True).values(np.array([1.0]))
 
 
-def test_a_failure_inside_differences_gives_nan_derivatives():
+@pytest.mark.parametrize("scheme", ["2-point", "3-point"])
+def test_where_one_side_fails_the_other_is_differenced(scheme):
     def edge(x):
         if x[0] > 1.0:
+            raise ArithmeticError("outside")
+        return x[0] ** 2
+
+    evaluation = Evaluation("minimize", edge, [], jac=scheme, forgiving=True)
+    x = np.array([1.0])
+    assert evaluation.values(x)[0] == 1.0
+    np.testing.assert_allclose(evaluation.derivatives(x)[0], 2.0, rtol=1e-6)
+    assert evaluation.failures == 1
+
+
+def test_a_failure_on_both_sides_gives_nan_derivatives():
+    def edge(x):
+        if x[0] != 1.0:
             raise ArithmeticError("outside")
         return x[0]
 
@@ -136,7 +150,24 @@ def test_a_failure_inside_differences_gives_nan_derivatives():
     x = np.array([1.0])
     assert evaluation.values(x)[0] == 1.0
     assert np.isnan(evaluation.derivatives(x)[0]).all()
-    assert evaluation.failures == 1
+    assert evaluation.failures == evaluation.nfev - 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_differences_bear_random_failures(seed):
+    random = np.random.default_rng(seed)
+
+    def flaky(x):
+        if random.random() < 0.2:
+            raise RuntimeError("did not converge")
+        return float(np.exp(x).sum())
+
+    evaluation = Evaluation("minimize", flaky, [], forgiving=True)
+    x = np.linspace(-1.0, 1.0, 10)
+    while not np.isfinite(evaluation.values(x)[0]):
+        evaluation._points.clear()
+    np.testing.assert_allclose(evaluation.derivatives(x)[0], np.exp(x), rtol=1e-6)
+    assert evaluation.failures > 0
 
 
 def test_sparse_jacobians_stay_sparse():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,18 @@ class Rows:
 
     def violations(self, errors: Array) -> Array:
         """Return how far each row is broken, ≥ 0."""
-        return np.abs(self.signed_violations(errors))
+        return self.broken(self.residuals(errors))
+
+    def broken(self, residuals: Array) -> Array:
+        """Return how far each row is broken, ≥ 0, from residuals in any unit."""
+        floor = self.floor if residuals.ndim == 1 else self.floor[:, None]
+        violations: Array = np.maximum(residuals, floor * residuals)
+        return violations
+
+    @cached_property
+    def floor(self) -> Array:
+        """(m,) −1 for an equality, 0 for an inequality: max(r, floor·r) is |r| or max(r, 0)."""
+        return np.where(self.equality, -1.0, 0.0)
 
     def signed_violations(self, errors: Array) -> Array:
         """Return the errors where the row is broken, 0 elsewhere."""

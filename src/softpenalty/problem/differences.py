@@ -7,16 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..types import Array
-from .precision import EPS
+from ..types import Array, Indices
+from .precision import EPS, Precision
 
-__all__ = ["Stencil", "relative_step", "stencils"]
+__all__ = ["Differences", "Stencil", "relative_step", "stencils"]
 
 # Relative steps that balance truncation against rounding: eps^(1/2) for one-sided differences, eps^(1/3) for
 # central ones, eps being what the values are known to. The complex step does not cancel, so it may be as
 # small as one likes.
 EXPONENTS = {"2-point": 1 / 2, "3-point": 1 / 3}
 COMPLEX_STEP = 1e-30
+PROBES = np.array([1e-5, 1e-3])  # relative steps to look again with where differences are exactly zero
+# Where a function fails at a point of a stencil: other steps, in units of the usual one-sided one.
+OTHER_STEPS = (-1.0, 0.5, -0.5, 2.0)
+
+Evaluate = Callable[[list[Array]], Array]  # points (n,) → values (points, functions), NaN where one failed
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,102 @@ def stencils(
     above = np.where(outside, np.inf, upper - x)
     make = _one_sided if scheme == "2-point" else _central
     return [make(x, j, steps[j], below[j], above[j]) for j in range(x.size) if max(below[j], above[j]) > 0.0]
+
+
+class Differences:
+    """Jacobians by differences, with steps that suit what the values have shown of their precision.
+
+    Parameters
+    ----------
+    size : number of values that may be differenced
+
+    Attributes
+    ----------
+    precision : what is known of the values
+    typical : sizes (n,) that steps are relative to where |x| is less
+    """
+
+    def __init__(self, size: int) -> None:
+        self.precision = Precision(size)
+        self.typical: Array | float = 1.0
+
+    def jacobian(
+        self,
+        evaluate: Evaluate,
+        x: Array,
+        here: Array,
+        which: Indices,
+        scheme: str,
+        bounds: tuple[Array, Array],
+        mend: bool = True,
+    ) -> tuple[Array, Array]:
+        """Return the Jacobian (k, n) of some values and what rounding leaves in it, (k,).
+
+        Parameters
+        ----------
+        evaluate : the functions whose values these are, at many points at once
+        x : array (n,)
+        here : array (k,)
+            The values at x.
+        which : array (k,)
+            Which of all values they are.
+        scheme : {"2-point", "3-point", "cs"}
+        bounds : lower and upper limits (n,)
+        mend : whether other steps are tried where a function fails; NaN otherwise
+        """
+        known, central = self.precision, scheme == "3-point"
+        precision = known.required(which, here, central=central)
+        for _ in range(2):  # once more where the first differences show that the steps were too small
+            columns = stencils(x, scheme, *bounds, precision, self.typical)
+            values = evaluate([at for stencil in columns for at in stencil.points])
+            if scheme == "cs":
+                break
+            flat = known.learn(which, here, values)
+            if flat.size and columns:
+                probes = evaluate([_probe(x, step, *bounds) for step in PROBES])
+                known.learn_flat(which[flat], here[flat], probes[:, flat], PROBES)
+            needed = known.required(which, here, central=central)
+            if needed <= precision:
+                break
+            precision = needed
+        jacobian = np.zeros((here.size, x.size))
+        remaining = iter(values)
+        for stencil in columns:
+            jacobian[:, stencil.column] = stencil.combine(here, [next(remaining) for _ in stencil.points])
+        if scheme == "cs":
+            return jacobian, np.zeros(here.size)
+        if mend and not np.isfinite(values).all():
+            self._mend(evaluate, x, here, jacobian, bounds, precision)
+        known.saw(which, jacobian, x)
+        size = np.fmax.reduce(np.abs(np.vstack([here, values])))
+        return jacobian, known.known[which] * size / relative_step(scheme, precision)
+
+    def _mend(
+        self,
+        evaluate: Evaluate,
+        x: Array,
+        here: Array,
+        jacobian: Array,
+        bounds: tuple[Array, Array],
+        precision: float,
+    ) -> None:
+        """Fill in the columns that failed by one-sided differences over other steps."""
+        steps = relative_step("2-point", precision) * np.maximum(self.typical, np.abs(x))
+        for factor in OTHER_STEPS:
+            failed = np.flatnonzero(~np.isfinite(jacobian).all(axis=0))
+            points = {j: _moved(x, j, factor * steps[j]) for j in failed.tolist()}
+            inside = [j for j, at in points.items() if bounds[0][j] <= at[j] <= bounds[1][j]]
+            if inside:
+                values = evaluate([points[j] for j in inside])
+                for j, there in zip(inside, values, strict=True):
+                    jacobian[:, j] = (there - here) / (points[j][j] - x[j])
+
+
+def _probe(x: Array, step: float, lower: Array, upper: Array) -> Array:
+    """A point with every variable moved by about ``step``, relative to max(1, |x|), inside the limits."""
+    size = step * np.maximum(1.0, np.abs(x))
+    ahead, back = np.minimum(x + size, upper), np.maximum(x - size, lower)
+    return np.where(ahead - x >= x - back, ahead, back)
 
 
 def _moved(x: Array, column: int, step: complex) -> Array:

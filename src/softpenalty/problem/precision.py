@@ -92,7 +92,7 @@ class Precision:
             spacing = returned_precision(float(here[i]), there[:, i])
             if spacing is not None:
                 self.spacing[which[i]] = np.fmax(self.spacing[which[i]], spacing)
-            elif np.isnan(self.spacing[which[i]]):
+            elif np.isnan(self.spacing[which[i]]) and np.isfinite(there[:, i]).any():
                 flat.append(i)
         return np.array(flat, dtype=np.int64)
 

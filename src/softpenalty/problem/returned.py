@@ -38,13 +38,13 @@ def real(who: str, array: Array) -> Array:
     return array.real
 
 
-def square(who: str, returned: Any, n: int) -> Array:
-    """Return a copy of the matrix (n, n), dense, sparse or SciPy's LinearOperator, that `who` returned."""
-    if hasattr(returned, "toarray"):
-        returned = returned.toarray()
-    elif hasattr(returned, "matmat"):
+def square(who: str, returned: Any, n: int) -> Any:
+    """Return a copy of the matrix (n, n) that `who` returned: dense, sparse, or SciPy's LinearOperator."""
+    if hasattr(returned, "matmat"):
         returned = returned.matmat(np.eye(n))
-    array = floats(who, returned)
-    if array.shape != (n, n) and not array.size == n == 1:
-        raise WrongShapeError(f"{who} must return shape ({n}, {n}); got {array.shape}.")
-    return array.reshape(n, n)
+    matrix = returned.copy() if hasattr(returned, "tocsr") else floats(who, returned)
+    if matrix.shape == (n, n):
+        return matrix
+    if matrix.size == n == 1:
+        return matrix.reshape(n, n)
+    raise WrongShapeError(f"{who} must return shape ({n}, {n}); got {matrix.shape}.")

@@ -58,8 +58,9 @@ def judge(problem: Problem, outcome: Outcome) -> Judgement:
     x_size = max(1.0, float(np.abs(x).max(initial=0.0)))
     worth = max(abs(solution.f), float(np.abs(g).max(initial=0.0)) * x_size) or 1.0
     outside = float(np.maximum(lower - x, x - upper).max(initial=0.0))
+    known = bool(np.isfinite(residual).all())
     kkt = {
-        "stationarity": outcome.stationarity(residual),
+        "stationarity": outcome.stationarity(residual) if known else np.nan,
         "feasibility": max(float(violations.max(initial=0.0)), outside),
         "complementarity": float(slack.max(initial=0.0)) / worth,
     }

@@ -17,9 +17,10 @@ from ..problem.scipy_forms import read_bounds, read_constraints
 from ..types import Array
 from .methods import METHODS
 from .options import Options, check_positive
-from .result import Result, build_result, invalid_start
+from .result import Result, build_result, unfinished
 from .start import find_start
-from .watch import Watch, read_callback
+from .status import Status
+from .watch import StopError, Watch, read_callback
 
 __all__ = ["METHODS", "Options", "minimize"]
 
@@ -133,13 +134,23 @@ def minimize(
     watch = Watch(
         settings.maxiter, settings.maxfev, settings.max_time, lambda: evaluation.nfev, read_callback(callback)
     )
-    defined = find_start(evaluation, start, *limits)
-    if defined is None:
-        result = invalid_start(evaluation, start, limits)
+    evaluation.calls.guard = watch.allow
+    stopped = Status.INVALID_START
+    outcome = problem = defined = None
+    try:
+        defined = find_start(evaluation, start, *limits)
+        if defined is not None:
+            rows = stack_rows("minimize", evaluation.blocks, evaluation.sizes or [])
+            problem = Problem(evaluation, rows, *limits, defined)
+            outcome = METHODS[method](problem, settings, watch)
+    except StopError as stop:
+        stopped = stop.status
+    except KeyboardInterrupt:
+        stopped = Status.INTERRUPTED
+    if problem is None or outcome is None:
+        result = unfinished(evaluation, start, limits, stopped)
     else:
-        rows = stack_rows("minimize", evaluation.blocks, evaluation.sizes or [])
-        problem = Problem(evaluation, rows, *limits, defined)
-        result = build_result(problem, METHODS[method](problem, settings, watch), watch.history)
+        result = build_result(problem, outcome, watch.history)
     result["nhev"] = evaluation.nhev
     _admit_unknown(result, evaluation, limits)
     if settings.disp:

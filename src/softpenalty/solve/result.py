@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..problem.evaluation import Evaluation
     from ..problem.problem import Problem
 
-__all__ = ["History", "Result", "build_result", "invalid_start"]
+__all__ = ["History", "Result", "build_result", "unfinished"]
 
 ACTIVE = 1e-6  # an inequality whose error is below this, relative to max(1, |target|), counts as active
 SHOWN = ("message", "success", "status", "fun", "x", "nit", "nfev", "njev", "maxcv", "active")
@@ -59,7 +59,8 @@ class Result(scipy.optimize.OptimizeResult):
     kkt : dict of ``stationarity``, ``feasibility`` and ``complementarity``
     active : labels of the constraints and bounds that hold with equality
     conflict : labels of those that cannot hold together, where infeasible
-    failures : points at which a function raised an exception
+    failures : points at which a function raised an exception, gave no answer in time, or was not finite
+    failure_messages : dict, kind of failure → its first message
     history : `History`
     """
 
@@ -139,22 +140,26 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
         active=labels,
         conflict=conflict,
         failures=evaluation.failures,
+        failure_messages=dict(evaluation.calls.messages),
         history=history,
     )
 
 
-def invalid_start(evaluation: Evaluation, x0: Array, bounds: tuple[Array, Array]) -> Result:
-    """The result where nothing could be evaluated."""
-    message = Status.INVALID_START.message
-    if evaluation.last_failure is not None:
-        message += f" The last exception was {evaluation.last_failure!r}."
-    n = x0.size
+def unfinished(evaluation: Evaluation, x0: Array, bounds: tuple[Array, Array], status: Status) -> Result:
+    """The result where no iteration could be made: at most the objective at the start is known."""
+    x = np.clip(x0, *bounds)
+    known = evaluation.known(x)
+    message = status.message
+    failure = evaluation.calls.last_failure
+    if status is Status.INVALID_START and failure is not None:
+        message += f" The last exception was {failure!r}."
+    n = x.size
     return Result(
-        x=np.clip(x0, *bounds),
-        fun=np.nan,
+        x=x,
+        fun=np.nan if known is None else known,
         jac=np.full(n, np.nan),
         success=False,
-        status=Status.INVALID_START.number,
+        status=status.number,
         verdict=Verdict.UNDEFINED.value,
         message=message,
         nit=0,
@@ -171,5 +176,6 @@ def invalid_start(evaluation: Evaluation, x0: Array, bounds: tuple[Array, Array]
         active=[],
         conflict=[],
         failures=evaluation.failures,
+        failure_messages=dict(evaluation.calls.messages),
         history=History(),
     )

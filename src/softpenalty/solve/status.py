@@ -57,6 +57,12 @@ class Status(Enum):
         "options['sigma'], or leave it out and it is found.",
     )
 
+    INTERRUPTED = (
+        12,
+        "Interrupted from the keyboard: this is the best point so far. Continue from `result.x`, or with "
+        "`resume=True` where a checkpoint was kept.",
+    )
+
     @property
     def number(self) -> int:
         """What `result.status` holds."""

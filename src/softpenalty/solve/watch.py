@@ -12,9 +12,17 @@ from ..types import Array
 from .result import History, Result
 from .status import Status
 
-__all__ = ["Watch", "read_callback"]
+__all__ = ["StopError", "Watch", "read_callback"]
 
 Tell = Callable[[Result], bool]  # what a callback has become: True stops
+
+
+class StopError(Exception):
+    """A limit was reached, or the user wants to stop, in the middle of an iteration."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status.message)
+        self.status = status
 
 
 class Watch:
@@ -57,6 +65,13 @@ class Watch:
         """Make ``candidate`` the best if its ``rank`` is lower than that of all before it."""
         if self._rank is None or rank < self._rank:
             self.best, self._rank = candidate, rank
+
+    def allow(self, points: int) -> None:
+        """Raise StopError unless so many more points may be evaluated, and time is left."""
+        if self.evaluated() + points > self.evaluations:
+            raise StopError(Status.EVALUATION_LIMIT)
+        if time.perf_counter() >= self.deadline:
+            raise StopError(Status.TIME_LIMIT)
 
     def reached(self, iterations: int) -> Status | None:
         """The status of the first limit that is reached, if any."""

@@ -20,7 +20,7 @@ from ..options import Options
 from ..outcome import Outcome, Solution
 from ..status import SUCCESSES, Status
 from ..tolerances import Tolerances
-from ..watch import Watch
+from ..watch import StopError, Watch
 from .bfgs import Bfgs
 
 __all__ = ["STRONGER", "First", "Rounds", "run_rounds"]
@@ -63,28 +63,6 @@ class _Ending(Enum):
     STUCK = auto()  # no step improves the point
     ASTRAY = auto()  # far outside the constraints
     ENDLESS = auto()  # the penalized function falls without limit
-
-
-class _StopError(Exception):
-    def __init__(self, status: Status) -> None:
-        super().__init__(status.message)
-        self.status = status
-
-
-class _Watched:
-    """The penalized function, which stops the solve at a limit."""
-
-    def __init__(self, penalty: Penalty, watch: Watch) -> None:
-        self.penalty, self.watch = penalty, watch
-
-    def __call__(self, x: Array) -> float:
-        status = self.watch.reached(0)
-        if status is not None:
-            raise _StopError(status)
-        return float(self.penalty(x))
-
-    def gradient(self, x: Array) -> Array:
-        return self.penalty.gradient(x)
 
 
 class Rounds:
@@ -142,6 +120,7 @@ class Rounds:
             sigma=sigma,
             alpha=alpha,
         )
+        evaluation.pin(x)
         self.penalty(x)  # settles the parameters of the rows, and knows of no bounds
         evaluation.bounds = bounds
         self.bfgs = Bfgs(self.penalty, x, *bounds)
@@ -202,7 +181,7 @@ class Rounds:
 
     def descend(self, gtol: float) -> _Ending:
         """Minimize the current penalty from the current point, to a gradient of `gtol`, relative."""
-        self.bfgs.start(_Watched(self.penalty, self.watch), self.x)
+        self.bfgs.start(self.penalty, self.x)
         while True:
             self._see(self.evaluation.derivatives(self.x)[0])
             if self._residual(self.bfgs.projected()) <= gtol:
@@ -210,9 +189,10 @@ class Rounds:
             if not self.bfgs.step():
                 return _Ending.STUCK
             self.iterations += 1
+            self.evaluation.pin(self.x)
             status = self.watch.see(self.x, self._record())
             if status is not None:
-                raise _StopError(status)
+                raise StopError(status)
             distance = largest(self.x - self._start) / max(1.0, largest(self._start))
             if distance > FAR or self.bfgs.value < -DEEP * max(1.0, abs(self._value)):
                 return _Ending.ENDLESS
@@ -362,6 +342,9 @@ def run_rounds(run: Rounds, adapt: Callable[[Rounds], bool]) -> Outcome:
             elif not adapt(run) and gtol <= last:
                 return outcome
             gtol *= INNER_SHRINK
-    except _StopError as stop:
+    except StopError as stop:
         status = stop.status
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED
+    run.evaluation.calls.guard = None  # what is needed for the result may have been forgotten
     return run.finish(status)

@@ -12,10 +12,10 @@ import numpy as np
 from ..norms import largest
 from ..status import SUCCESSES, Status
 from ..tolerances import Tolerances
-from ..watch import Watch
-from .curvature.convexify import Curvature
+from ..watch import StopError, Watch
 from .curvature.exact import ExactCurvature
 from .curvature.secant import SecantCurvature
+from .curvature.source import Curvature
 from .infeasibility import conflict, is_stuck
 from .line_search import search
 from .merit import Plan, choose, weigh
@@ -43,11 +43,18 @@ def run_attempts(model: Model, tolerances: Tolerances, watch: Watch, exact_hessi
     exact_hessian : whether to use the user's second derivatives (the second attempt never does)
     """
     curvature = ExactCurvature(model) if exact_hessian else SecantCurvature(model.n, model.m)
-    first = Attempt(model, FIRST, curvature, tolerances, watch, 0).run()
-    if first.status not in TRY_AGAIN:
-        return first
-    secant = SecantCurvature(model.n, model.m)
-    return Attempt(model, SECOND, secant, tolerances, watch, first.iterations + 1).run()
+    attempt = Attempt(model, FIRST, curvature, tolerances, watch, 0)
+    try:
+        first = attempt.run()
+        if first.status not in TRY_AGAIN:
+            return first
+        secant = SecantCurvature(model.n, model.m)
+        attempt = Attempt(model, SECOND, secant, tolerances, watch, first.iterations + 1)
+        return attempt.run()
+    except StopError as stop:
+        return attempt.cut_short(stop.status)
+    except KeyboardInterrupt:
+        return attempt.cut_short(Status.INTERRUPTED)
 
 
 class Attempt:
@@ -199,6 +206,15 @@ class Attempt:
         elif status is Status.INFEASIBLE:  # there is a point where the rows hold
             status = Status.NO_PROGRESS
         return Ending(status, chosen, state.iteration, in_conflict)
+
+    def cut_short(self, status: Status) -> Ending:
+        """The outcome in the middle of an iteration: the best point so far, without another evaluation."""
+        model, best, pending = self.model, self.best or self.blank(), self.model.pending
+        if pending is not None and not np.isnan(pending.f):
+            violations = model.violations(pending.r)
+            newest = Iterate.without_derivatives(pending, best, model.target_size, violations)
+            best = min(best, newest, key=lambda iterate: iterate.rank(self.tolerances.feasibility))
+        return Ending(status, best, self.state.iteration)
 
     def blank(self) -> Iterate:
         """The current point without step or multipliers."""

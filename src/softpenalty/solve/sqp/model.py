@@ -27,7 +27,7 @@ class EvaluationLike(Protocol):
 
     def values(self, x: Array) -> tuple[float, Array]: ...
     def derivatives(self, x: Array) -> tuple[Array, Any]: ...
-    def hessian(self, x: Array, weights: Array) -> Array | None: ...
+    def hessian(self, x: Array, weights: Array) -> Any: ...
     def refine(self, x: Array) -> bool: ...
     def noise(self, x: Array) -> Array | None: ...
     @property
@@ -45,6 +45,8 @@ class RowsLike(Protocol):
     def target(self) -> Array: ...
     @property
     def equality(self) -> Mask: ...
+    @property
+    def floor(self) -> Array: ...
 
 
 @dataclass(slots=True)
@@ -105,12 +107,13 @@ class Model:
         self.target_size = np.maximum(1.0, np.abs(rows.target))  # what violations are relative to
         self.n, self.m = self.free.size, rows.equality.size
         # max(r, floor·r) is |r| for an equality and max(r, 0) for an inequality.
-        self.floor = np.where(rows.equality, -1.0, 0.0)
+        self.floor = rows.floor
         self.sign = rows.sign
         in_order = np.array_equal(rows.source, np.arange(self.m))
         self._source = None if in_order else rows.source
         self.least_violated: Point | None = None  # of all points evaluated, as long as none is feasible
         self._least = np.inf
+        self.pending: Point | None = None  # whose derivatives are being asked for
         self.units, self._scaled, self._typical = np.ones(self.n), False, np.ones(self.n)
         self.start_sizes = np.zeros(self.n)  # what each variable's size is likely to be
         self._measure_in_units(np.ones(self.n))
@@ -175,7 +178,9 @@ class Model:
 
     def differentiate(self, point: Point) -> bool:
         """Fill in the derivatives; False, and nothing changed, when one is not finite."""
+        self.pending = point
         gradient, jacobian = self._evaluation.derivatives(self.expand(point.x))
+        self.pending = None
         J = jacobian.toarray() if hasattr(jacobian, "toarray") else jacobian
         free = None if self._all_free else self.free
         A, lengths, defined = row_gradients(J, self._source, self.sign, free, self.units, SHORTEST_ROW)
@@ -221,7 +226,8 @@ class Model:
         values = self._evaluation.values(self.expand(point.x))[1]
         weights = np.zeros(values.size)
         np.add.at(weights, self._rows.source, self.sign * y)
-        H = self._evaluation.hessian(self.expand(point.x), weights)
+        given = self._evaluation.hessian(self.expand(point.x), weights)
+        H: Array | None = given.toarray() if hasattr(given, "toarray") else given
         if H is None or not np.isfinite(H).all():
             return None
         H = H if self._all_free else H[np.ix_(self.free, self.free)]

@@ -76,6 +76,17 @@ class Iterate:
     iteration: int
     trials: int = 0  # of the line search that led here
 
+    @classmethod
+    def without_derivatives(
+        cls, point: Point, other: Iterate, target_size: Array, violations: Array
+    ) -> Iterate:
+        """A point at which only the values are known, with the multipliers of another one."""
+        violation = largest(violations / target_size)
+        unknown = Measure(violation, violation, np.inf, np.inf, np.inf, np.inf)
+        point.gradient = np.full_like(other.point.gradient, np.nan)
+        point.g, point.jacobian = np.full(point.x.size, np.nan), other.point.jacobian * np.nan
+        return cls(point, other.y, other.z, unknown, largest(violations), 0.0, other.sizes, other.iteration)
+
     def rank(self, feasibility: float) -> tuple[float, float]:
         """The lower, the better: feasible with a lower objective, else less violated."""
         return max(self.measure.violation, feasibility), self.point.f

@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
 
 import numpy as np
 from scipy.linalg import lapack
 
 from ....core import compiled
-from ....types import Array, Mask
-from ..model import Point
+from ....types import Array
 
-__all__ = ["Curvature", "convexified", "definite", "is_definite", "unit_gram"]
+__all__ = ["convexified", "definite", "is_definite", "unit_gram"]
 
 LIMITS = (1e-10, 1e12)  # of a scalar curvature
 CONVEXIFYING = 2.0  # times the most negative eigenvalue: weight of the active rows' JᵀJ
 CONVEXIFYING_GROWTH, CONVEXIFYING_TRIALS = 10.0, 4  # factor on that weight where it is not enough; how often
 EXACT_DEFINITE = 1e-8  # smallest eigenvalue of a usable exact Hessian, relative to its largest entry
 EXACT_CONVEXIFYING = 1e-4  # weight of the active rows' JᵀJ at least, relative to the largest entry
-
-
-class Curvature(Protocol):
-    """A source of positive definite matrices for the subproblem."""
-
-    def begin(self, point: Point, scale: float) -> Array:
-        """The first matrix, or the one after a restart, of size ``scale``."""
-        ...
-
-    def move(self, old: Point, new: Point, y: Array, corner: Mask) -> Array:
-        """The matrix at ``new`` for row multipliers ``y`` (m,) and rows ``corner`` (m,) in their corner."""
-        ...
 
 
 def definite(H: Array, active: Array) -> Array:

@@ -1,0 +1,143 @@
+"""Asking the user's functions: counted, within limits, many points at once, failures forgiven, answers kept.
+
+Everything that is asked of them passes through here, whether for values or for derivatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..types import Array
+from .functions import MISTAKES, Failure, Functions, Sample
+
+__all__ = ["Calls", "Journal", "NotFiniteError"]
+
+Map = Callable[[Callable[[Array], Any], Iterable[Array]], Iterable[Any]]
+SHOWN_VARIABLES = 6  # of x in the message of a failure
+
+
+class Journal(Protocol):
+    """Answers of an earlier run, and where those of this one are kept."""
+
+    def find(self, question: str, x: Array) -> list[Any] | Failure | None: ...
+    def add(self, question: str, x: Array, answer: list[Any] | Failure) -> None: ...
+
+
+class NotFiniteError(ArithmeticError):
+    """A function returned NaN or infinity where that is not to be forgiven."""
+
+
+class Calls:
+    """Who asks the functions.
+
+    Parameters
+    ----------
+    functions : Functions
+    forgiving : whether an exception counts as a failed point, with values NaN; mistakes never do
+    strict : whether NaN and infinity raise an exception too
+
+    Attributes
+    ----------
+    map : applies a function to many points at once; the built-in one unless there are workers
+    alone : likewise for a single point, which need not go to another process
+    guard : told how many points are about to be evaluated, 0 for derivatives; it raises to stop the search
+    journal : answers for what is known already and keeps what is new
+    points : at which the functions were called, those of differences included
+    failures : points at which one of them failed
+    messages : kind of failure → the first message of that kind
+    """
+
+    def __init__(self, functions: Functions, forgiving: bool = False, strict: bool = False) -> None:
+        self.functions, self.forgiving, self.strict = functions, forgiving, strict
+        self.map: Map = map
+        self.alone: Map = map
+        self.guard: Callable[[int], None] | None = None
+        self.journal: Journal | None = None
+        self.points = self.failures = 0
+        self.messages: dict[str, str] = {}
+        self.last_failure: Exception | None = None
+
+    def sample(self, sample: Sample, points: list[Array]) -> list[list[Array] | None]:
+        """What the functions of `sample` return at some points (n,), None where one of them failed."""
+        self._allow(len(points))
+        answers: list[list[Array] | None] = []
+        for x, answer in zip(points, self._answers(sample, points), strict=True):
+            if answers:
+                self._allow(0)  # the time may be up between two of them
+            self.points += 1
+            answers.append(self._accepted(answer, x))
+        return answers
+
+    def derivative(self, question: str, x: Array, compute: Callable[[], Any], *more: Array) -> Any:
+        """What `compute` returns, None where it failed; `more` is what the question depends on beside x."""
+        self._allow(0)
+        at = np.concatenate([x, *more])
+        known = None if self.journal is None else self.journal.find(question, at)
+        if known is None:
+            try:
+                known = [compute()]
+            except Exception as error:
+                known = Failure(error)
+            self._keep(question, at, known)
+        if isinstance(known, Failure):
+            self.forgive(known.error, x)
+            return None
+        return known[0]
+
+    def _answers(self, sample: Sample, points: list[Array]) -> Iterator[list[Array] | Failure]:
+        """Answers one by one, in order: those known, and those that come from the functions."""
+        journal, question = self.journal, sample.question
+        known = [None if journal is None else journal.find(question, x) for x in points]
+        missing = [x for x, answer in zip(points, known, strict=True) if answer is None]
+        new = iter((self.alone if len(missing) == 1 else self.map)(sample, missing))
+        for x, answer in zip(points, known, strict=True):
+            if answer is None:
+                answer = next(new)
+                if hasattr(answer, "result"):  # a future
+                    answer = answer.result()
+                self._keep(question, x, answer)
+            yield answer
+
+    def _keep(self, question: str, x: Array, answer: list[Any] | Failure) -> None:
+        mistake = isinstance(answer, Failure) and isinstance(answer.error, MISTAKES)
+        if self.journal is not None and not mistake:
+            self.journal.add(question, x, answer)
+
+    def _accepted(self, answer: list[Array] | Failure, x: Array) -> list[Array] | None:
+        if isinstance(answer, Failure):
+            self.forgive(answer.error, x)
+            return None
+        if not all(np.isfinite(part).all() for part in answer):
+            self._not_finite(np.concatenate(answer), x)
+        return answer
+
+    def _not_finite(self, values: Array, x: Array) -> None:
+        message = f"a function returned {values[~np.isfinite(values)][0]}"
+        if self.strict:
+            raise NotFiniteError(f"`{self.functions.call}`: {message} at x = {_shown(x)}.")
+        self._count("not finite", message, x)
+
+    def forgive(self, error: Exception, x: Array) -> None:
+        """Count the failure at x, or pass it on."""
+        if not self.forgiving or isinstance(error, MISTAKES):
+            raise error
+        self.last_failure = error
+        kind = getattr(error, "kind", type(error).__name__)
+        self._count(kind, str(error) or kind, x)
+
+    def _count(self, kind: str, message: str, x: Array) -> None:
+        self.failures += 1
+        if kind not in self.messages:
+            self.messages[kind] = f"{message} (at x = {_shown(x)})"
+
+    def _allow(self, points: int) -> None:
+        if self.guard is not None:
+            self.guard(points)
+
+
+def _shown(x: Array) -> str:
+    shown = ", ".join(f"{value:.6g}" for value in x[:SHOWN_VARIABLES])
+    return f"[{shown}{', ...' if x.size > SHOWN_VARIABLES else ''}]"

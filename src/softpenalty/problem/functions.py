@@ -1,0 +1,177 @@
+"""The user's functions as they are called: a copy of x goes in, arrays of the right shape come out.
+
+What they return is copied at once: many of them use one array again and again. An instance holds nothing but
+the functions, so that it can be sent to another process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..types import Array
+from .returned import WrongShapeError, floats, real, square
+from .scipy_forms import Block
+
+__all__ = ["MISTAKES", "OBJECTIVE", "Failure", "Functions", "Sample"]
+
+OBJECTIVE = -1  # the objective's number among the functions; constraints are counted from 0
+
+# Mistakes in the user's program, never a simulation that failed at some point: always passed on.
+MISTAKES = (
+    TypeError, NameError, AttributeError, AssertionError, ImportError, SyntaxError, MemoryError,
+    WrongShapeError,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A point at which a function raised an exception, or gave no answer in time."""
+
+    error: Exception
+
+
+@dataclass(frozen=True)
+class Functions:
+    """The objective and the constraints with the derivatives that are given.
+
+    Attributes
+    ----------
+    call : the public function in whose name errors are raised
+    fun, jac, hess, args : of the objective, as SciPy has them
+    blocks : the constraint functions
+    """
+
+    call: str
+    fun: Callable[..., Any]
+    blocks: Sequence[Block]
+    jac: Any = None
+    hess: Any = None
+    args: tuple[Any, ...] = ()
+
+    @property
+    def both(self) -> bool:
+        """Whether `fun` returns the gradient too."""
+        return isinstance(self.jac, (bool, np.bool_)) and bool(self.jac)
+
+    def values(self, which: Sequence[int], x: Array) -> list[Array]:
+        """The values of some functions at x (n,), one array each; complex for complex x."""
+        return [
+            np.atleast_1d(self._objective_alone(x)) if i == OBJECTIVE else self._block(i, x) for i in which
+        ]
+
+    def all_values(self, x: Array) -> list[Array]:
+        """The objective and the values of every constraint, and the gradient where `fun` returns it."""
+        if not self.both:
+            return self.values([OBJECTIVE, *range(len(self.blocks))], x)
+        returned = self.fun(x.copy(), *self.args)
+        try:
+            objective, gradient = returned
+        except (TypeError, ValueError) as mistake:
+            raise WrongShapeError(
+                f"`{self.call}(jac=True)`: `fun` must return the objective and its gradient: {mistake}; "
+                f"got {returned!r}."
+            ) from mistake
+        parts = [np.atleast_1d(self._number(objective, x))]
+        checked = self._checked_gradient(gradient, x.size)
+        return [*parts, *self.values(range(len(self.blocks)), x), checked]
+
+    def gradient(self, x: Array) -> Array:
+        """The gradient (n,) by `jac`."""
+        return self._checked_gradient(self.jac(x.copy(), *self.args), x.size)
+
+    def jacobian(self, index: int, x: Array, size: int) -> Any:
+        """The Jacobian (size, n) of a constraint by its `jac`, dense or sparse."""
+        block, n = self.blocks[index], x.size
+        jac: Any = block.jac
+        jacobian = jac(x.copy())
+        if block.matrix is not None:
+            return jacobian
+        if hasattr(jacobian, "tocsr"):
+            jacobian = jacobian.copy()
+        else:
+            jacobian = floats(f"`{self.call}`: the jac of {block.name!r}", jacobian)
+            if jacobian.shape != (size, n) and jacobian.size == size * n and 1 in (size, n):
+                jacobian = jacobian.reshape(size, n)
+        if jacobian.shape != (size, n):
+            raise WrongShapeError(
+                f"`{self.call}`: the jac of {block.name!r} must have shape ({size}, {n}); "
+                f"got {jacobian.shape}."
+            )
+        return jacobian
+
+    @property
+    def has_hessian(self) -> bool:
+        """Whether every nonlinear function comes with its second derivative."""
+        return callable(self.hess) and all(b.matrix is not None or b.hess is not None for b in self.blocks)
+
+    def hessian(self, x: Array, weights: Sequence[Array]) -> Any:
+        """The second derivative (n, n) of objective + weights·values, sparse where all of them are."""
+        n = x.size
+        parts = [square(f"`{self.call}(hess=...)`", self.hess(x.copy(), *self.args), n)]
+        for block, part in zip(self.blocks, weights, strict=True):
+            if block.matrix is None and block.hess is not None and part.any():
+                hessian = block.hess(x.copy(), part.copy())
+                parts.append(square(f"`{self.call}`: the hess of {block.name!r}", hessian, n))
+        if not all(hasattr(part, "tocsr") for part in parts):
+            parts = [part.toarray() if hasattr(part, "tocsr") else part for part in parts]
+        return sum(parts[1:], start=parts[0])
+
+    def _objective_alone(self, x: Array) -> Any:
+        result = self.fun(x.copy(), *self.args)
+        return self._number(result[0] if self.both else result, x)
+
+    def _number(self, objective: Any, x: Array) -> Any:
+        array = np.asarray(objective)
+        if array.size != 1 or array.dtype.kind not in "fiubc":
+            raise WrongShapeError(
+                f"`{self.call}(fun=...)` must return one number; got {objective!r} of shape {array.shape}."
+            )
+        number = array.reshape(())
+        if x.dtype.kind == "c":
+            return number.astype(complex)[()]
+        return real(f"`{self.call}(fun=...)`", number).astype(float)[()]
+
+    def _block(self, index: int, x: Array) -> Array:
+        block = self.blocks[index]
+        values = np.atleast_1d(np.asarray(block.fun(x.copy())))
+        if values.ndim != 1 or values.dtype.kind not in "fiubc":
+            raise WrongShapeError(
+                f"`{self.call}`: {block.name!r} must return a number or an array with one axis; "
+                f"got shape {values.shape} of {values.dtype}."
+            )
+        if x.dtype.kind == "c":
+            return values.astype(complex)
+        return real(f"`{self.call}`: {block.name!r}", values).astype(float)
+
+    def _checked_gradient(self, gradient: Any, n: int) -> Array:
+        array = floats(f"`{self.call}(jac=...)`", gradient).ravel()
+        if array.size != n:
+            raise WrongShapeError(
+                f"`{self.call}(jac=...)` must return {n} derivatives; got shape {np.shape(gradient)}."
+            )
+        return array
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Some functions, or all, as one function of x whose failures are values: what a map is given."""
+
+    functions: Functions
+    which: tuple[int, ...] | None = None  #: None for all of them, with the gradient where it comes along
+
+    @property
+    def question(self) -> str:
+        """What is asked, as a journal names it."""
+        return "values" if self.which is None else "values of " + " ".join(map(str, self.which))
+
+    def __call__(self, x: Array) -> list[Array] | Failure:
+        try:
+            return (
+                self.functions.all_values(x) if self.which is None else self.functions.values(self.which, x)
+            )
+        except Exception as error:
+            return Failure(error)
