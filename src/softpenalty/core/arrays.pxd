@@ -4,6 +4,8 @@
 cimport numpy as cnp
 from libc.math cimport fabs, isfinite
 
+ctypedef double* Numbers
+
 
 cdef inline cnp.ndarray plain(object given):
     """The array as contiguous doubles: itself where it is that already."""

@@ -9,7 +9,7 @@ from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport daxpy, ddot, dgemm, dgemv
 from scipy.linalg.cython_lapack cimport dpotrf, dsyev
 
-from .arrays cimport data, length, mask, matrix, plain
+from .arrays cimport Numbers, data, length, mask, matrix, plain
 
 cnp.import_array()
 
@@ -59,7 +59,7 @@ cdef void assemble(double* B, int n, double* diagonal, double* V, double* scaled
 def is_definite(B, double smallest):
     cdef cnp.ndarray B_ = plain(B)
     cdef int n = <int> cnp.PyArray_DIM(B_, 0)
-    cdef double* work = <double*> malloc((n * <size_t> n + 1) * sizeof(double))
+    cdef Numbers work = <double*> malloc((n * <size_t> n + 1) * sizeof(double))
     if work == NULL:
         raise MemoryError
     cdef bint answer = definite(data(B_), n, smallest, work)
@@ -87,7 +87,7 @@ cdef void bfgs(
     cdef int i, j, kept = 0
     cdef double start = gamma, product, sBs, theta
     cdef bint any_positive = False
-    cdef double *Bs, *change
+    cdef Numbers Bs, change
     for i in range(k):
         if sy[i] > 0.0 and (not any_positive or sy[i] / ss[i] < start):
             start = sy[i] / ss[i]
@@ -129,19 +129,19 @@ def secant_matrix(S, G, J, y, A, corner, double scalar, settings):
     cdef double pairing, fading, low, high, spread, tiny, smallest, damping, convexifying, growth
     pairing, fading, low, high, spread, tiny, smallest, damping, convexifying, growth, trials = settings
     cdef cnp.ndarray B_ = matrix(n, n)
-    cdef double *pS = data(S_), *pJ = data(J_), *B = data(B_), *v
+    cdef Numbers pS = data(S_), pJ = data(J_), B = data(B_), v
     cdef double yy, vs, gamma, weight, square, total
     cdef bint good = False
     # Y, V and its scaled copy (twice as long for BFGS), a matrix to work on, and vectors.
     for i in range(m):
         active += mask(c_)[i]
     cdef size_t pairs = k * <size_t> n, entries = n * <size_t> n, rows = max(2 * pairs, active * <size_t> n)
-    cdef double* memory = <double*> malloc((pairs + 2 * rows + 3 * entries + 6 * n + 6 * k + 1) * sizeof(double))
+    cdef Numbers memory = <double*> malloc((pairs + 2 * rows + 3 * entries + 6 * n + 6 * k + 1) * sizeof(double))
     if memory == NULL:
         raise MemoryError
-    cdef double *Y = memory, *V = Y + pairs, *scaled = V + rows, *work = scaled + rows
-    cdef double *gram = work + entries + 4 * n, *augmented = gram + entries, *diagonal = augmented + entries
-    cdef double *squares = diagonal + n, *ss = squares + n, *sy = ss + k, *share = sy + k, *parts = share + 2 * k
+    cdef Numbers Y = memory, V = Y + pairs, scaled = V + rows, work = scaled + rows
+    cdef Numbers gram = work + entries + 4 * n, augmented = gram + entries, diagonal = augmented + entries
+    cdef Numbers squares = diagonal + n, ss = squares + n, sy = ss + k, share = sy + k, parts = share + 2 * k
     try:
         memcpy(Y, data(G_), pairs * sizeof(double))
         for j in range(m):

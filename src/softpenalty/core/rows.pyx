@@ -2,10 +2,11 @@
 """Rows, merits, stop measures: the twins of functions in `solve`, where each is explained and written in Python."""
 
 cimport numpy as cnp
-from libc.math cimport fabs, isfinite, sqrt, NAN, INFINITY
+from libc.math cimport exp2, fabs, isfinite, log2, rint, sqrt
+from libc.stdlib cimport qsort
 from scipy.linalg.cython_blas cimport ddot, dgemv
 
-from .arrays cimport broken, data, finite, highest, length, mask, matrix, plain, size_of, vector
+from .arrays cimport Numbers, broken, data, finite, highest, length, mask, matrix, plain, size_of, vector
 
 cnp.import_array()
 
@@ -28,7 +29,7 @@ def linearize(A, r, lengths, floor, g, x):
     cdef cnp.ndarray g_ = plain(g), x_ = plain(x)
     cdef int m = length(r_), n = length(g_), i, j
     cdef cnp.ndarray a = matrix(m, n), b = vector(m), v = vector(m)
-    cdef double *pa = data(a), *pA = data(a_), *pl = data(l_), *pb = data(b), *pv = data(v)
+    cdef Numbers pa = data(a), pA = data(a_), pl = data(l_), pb = data(b), pv = data(v)
     cdef double unit
     for i in range(m):
         unit = pl[i]
@@ -96,7 +97,7 @@ def row_gradients(J, source, sign, free, units, double shortest):
     cdef int m = length(s_), n = length(u_), i, j
     cdef cnp.npy_intp row, all_variables = cnp.PyArray_DIM(J_, 1)
     cdef cnp.ndarray A = matrix(m, n), lengths = vector(m)
-    cdef double *pA = data(A), *from_, *pu = data(u_)
+    cdef Numbers pA = data(A), pu = data(u_), given
     cdef double factor, total = 0.0, square
     cdef cnp.int64_t *index = NULL, *variable = NULL
     if source is not None:
@@ -107,14 +108,14 @@ def row_gradients(J, source, sign, free, units, double shortest):
         variable = <cnp.int64_t*> cnp.PyArray_DATA(f_)
     for i in range(m):
         row = i if index == NULL else index[i]
-        from_ = data(J_) + row * all_variables
+        given = data(J_) + row * all_variables
         factor = data(s_)[i]
         if variable == NULL:
             for j in range(n):
-                pA[i * n + j] = from_[j] * factor * pu[j]
+                pA[i * n + j] = given[j] * factor * pu[j]
         else:
             for j in range(n):
-                pA[i * n + j] = from_[variable[j]] * factor * pu[j]
+                pA[i * n + j] = given[variable[j]] * factor * pu[j]
         square = sqrt(ddot(&n, pA + i * n, &STEP, pA + i * n, &STEP))
         total += square
         data(lengths)[i] = square if square >= shortest else 1.0
@@ -125,7 +126,7 @@ def shifted(x, d, double t, lower, upper, bint bounded, double held, double roun
     cdef cnp.ndarray x_ = plain(x), d_ = plain(d), l_ = plain(lower), u_ = plain(upper)
     cdef int n = length(x_), i
     cdef cnp.ndarray new = vector(n)
-    cdef double *px = data(x_), *pd = data(d_), *pl = data(l_), *pu = data(u_), *pn = data(new)
+    cdef Numbers px = data(x_), pd = data(d_), pl = data(l_), pu = data(u_), pn = data(new)
     cdef double at_bound, rounding, moved
     if not bounded:
         for i in range(n):
@@ -148,7 +149,7 @@ def weigh_step(g, B, a, b, v, floor, d, y, weights, lengths, double factor, doub
     cdef cnp.ndarray f_ = plain(floor), d_ = plain(d), y_ = plain(y), w_ = plain(weights), l_ = plain(lengths)
     cdef int n = length(g_), m = length(b_), i
     cdef cnp.ndarray change = vector(m), w = vector(m), product = vector(n)
-    cdef double *pc = data(change), *pw = data(w)
+    cdef Numbers pc = data(change), pw = data(w)
     cdef double slope, curved, predicted, needed, kept, fall, total = 0.0, rise
     if m:
         dgemv(b"T", &n, &m, &ONE, data(a_), &n, data(d_), &STEP, &NOTHING, pc, &STEP)
@@ -225,7 +226,7 @@ def measures(v, lengths, target_size, double x_size, double rounding, g, y, a, z
     cdef cnp.ndarray a_ = plain(a), z_ = plain(z), d_ = plain(d)
     cdef int m = length(v_), n = length(g_), i
     cdef cnp.ndarray residual = vector(n), own = vector(m)
-    cdef double *pr = data(residual)
+    cdef Numbers pr = data(residual)
     cdef double violation = 0.0, worst = 0.0, entry, relative
     for i in range(n):
         pr[i] = data(g_)[i] + data(z_)[i]
@@ -318,32 +319,146 @@ def relative_residual(residual, g, double unit, steepest, reach, double enough, 
     return own if own > top or own != own else top
 
 
-def alike(M, int sweeps):
-    """Factors that make the largest entries of all rows and columns of M ≥ 0, which has no zero ones, alike."""
-    cdef cnp.ndarray M_ = plain(M)
-    cdef int m = <int> cnp.PyArray_DIM(M_, 0), n = <int> cnp.PyArray_DIM(M_, 1), i, j, sweep
-    cdef cnp.ndarray work = matrix(m, n), columns = vector(n), change = vector(n)
-    cdef double *w = data(work), *c = data(columns), *top = data(change), *row
-    cdef double size
-    for i in range(m * n):
-        w[i] = data(M_)[i]
+def bound_multipliers(z, x, lower, upper):
+    cdef cnp.ndarray z_ = plain(z), x_ = plain(x), l_ = plain(lower), u_ = plain(upper)
+    cdef int n = length(x_), j
+    cdef cnp.ndarray kept = vector(n)
+    cdef double own, gap, worst = 0.0, outside = 0.0
     for j in range(n):
-        c[j] = 1.0
+        own = data(z_)[j]
+        if (own < 0.0 and not isfinite(data(l_)[j])) or (own > 0.0 and not isfinite(data(u_)[j])):
+            own = 0.0
+        data(kept)[j] = own
+        gap = own * (data(u_)[j] - data(x_)[j]) if own > 0.0 else own * (data(x_)[j] - data(l_)[j]) if own else own
+        if fabs(gap) > worst or gap != gap:
+            worst = fabs(gap)
+        gap = max(data(l_)[j] - data(x_)[j], data(x_)[j] - data(u_)[j])
+        if gap > outside or gap != gap:
+            outside = gap
+    return kept, worst, outside
+
+
+def rows_judged(errors, sign, floor, target, rounding, multipliers, double tolerance):
+    cdef cnp.ndarray e_ = plain(errors), s_ = plain(sign), f_ = plain(floor), t_ = plain(target), o_ = plain(rounding)
+    cdef cnp.ndarray y_ = plain(multipliers)
+    cdef int m = length(e_), i
+    cdef double worst = 0.0, slack = 0.0, entry
+    cdef bint met = True
+    for i in range(m):
+        entry = broken(data(s_)[i] * data(e_)[i], data(f_)[i])
+        if entry > worst or entry != entry:
+            worst = entry
+        if not entry <= tolerance * max(1.0, fabs(data(t_)[i])) + data(o_)[i]:
+            met = False
+        entry = fabs(data(y_)[i] * data(e_)[i])
+        if entry > slack or entry != entry:
+            slack = entry
+    return met, worst, slack
+
+
+cdef int compare(const void* a, const void* b) noexcept nogil:
+    cdef double x = (<const double*> a)[0], y = (<const double*> b)[0]
+    return (x > y) - (x < y)
+
+
+cdef double median(double* x, int n) noexcept nogil:
+    """Of numbers that are sorted thereby."""
+    qsort(x, n, sizeof(double), compare)
+    return x[n // 2] if n % 2 else 0.5 * (x[n // 2 - 1] + x[n // 2])
+
+
+cdef int even(double* w, double* size, double* steep, double* work, int m, int n, int sweeps) noexcept nogil:
+    """Put the logarithms of the units in which the columns of w (m, n) are alike into ``steep``."""
+    cdef Numbers columns = work
+    cdef Numbers change = work + n
+    cdef double *row
+    cdef double top, middle
+    cdef int i, j, sweep, present = 0, sized = 0
+    for j in range(n):
+        columns[j], steep[j] = 1.0, 0.0
     for sweep in range(sweeps):
         for j in range(n):
-            top[j] = 0.0
+            change[j] = 0.0
         for i in range(m):
-            row = w + i * n
-            size = sqrt(highest(row, n, 0.0))
+            row = w + i * <size_t> n
+            top = highest(row, n, 0.0)
+            if top == 0.0:
+                continue
+            top = 1.0 / sqrt(top)
             for j in range(n):
-                row[j] /= size
-                if row[j] > top[j]:
-                    top[j] = row[j]
+                row[j] *= top
+                change[j] = max(change[j], row[j])
         for j in range(n):
-            top[j] = sqrt(top[j])
-            c[j] /= top[j]
+            change[j] = 1.0 / sqrt(change[j]) if change[j] > 0.0 else 0.0
+            columns[j] *= change[j]
         for i in range(m):
-            row = w + i * n
+            row = w + i * <size_t> n
             for j in range(n):
-                row[j] /= top[j]
-    return columns
+                row[j] *= change[j]
+    for j in range(n):
+        if columns[j] > 0.0:
+            present += 1
+            if size[j] > 0.0:
+                change[sized] = size[j] / columns[j]
+                sized += 1
+    if not present:
+        return 0
+    if sized:
+        middle = median(change, sized)
+    else:
+        for j in range(n):
+            if columns[j] > 0.0:
+                change[sized] = columns[j]
+                sized += 1
+        middle = 1.0 / median(change, sized)
+    for j in range(n):
+        if columns[j] > 0.0:
+            steep[j] = log2(columns[j] * middle)
+    return present
+
+
+def units_of(gradient, jacobian, x, lower, upper, double band, double negligible, int sweeps):
+    cdef cnp.ndarray g_ = plain(gradient), J_ = plain(jacobian), x_ = plain(x), l_ = plain(lower), u_ = plain(upper)
+    cdef int n = length(g_), m = <int> cnp.PyArray_DIM(J_, 0) + 1, i, j, count = 0
+    cdef cnp.ndarray units = vector(n), typical = vector(n), likely = vector(n), M_ = matrix(m, n), work_ = matrix(4, n)
+    cdef Numbers M = data(M_)
+    cdef Numbers size = data(work_)
+    cdef Numbers steep = size + n
+    cdef Numbers work = steep + n
+    cdef double usual = 1.0, own, agreed, beyond, top
+    for j in range(n):
+        M[j] = fabs(data(g_)[j])
+        own = data(u_)[j] - data(l_)[j]
+        size[j] = own if data(x_)[j] == 0.0 and isfinite(own) else fabs(data(x_)[j])
+        if size[j] > 0.0:
+            work[count] = size[j]
+            count += 1
+    for i in range((m - 1) * n):
+        M[n + i] = fabs(data(J_)[i])
+    if count:
+        usual = median(work, count)
+    # Entries that are rounding say nothing of a variable that is 0.
+    for j in range(n):
+        data(likely)[j] = 0.0
+    for i in range(m):
+        top = negligible * highest(M + i * <size_t> n, n, 0.0)
+        for j in range(n):
+            if M[i * <size_t> n + j] > top:
+                data(likely)[j] = 1.0
+    for j in range(n):
+        size[j] /= usual
+    even(M, size, steep, work, m, n, sweeps)
+    for j in range(n):
+        own = log2(size[j]) if size[j] > 0.0 else min(steep[j], 0.0)
+        agreed = min(fabs(steep[j]), fabs(own)) if steep[j] * own > 0.0 else 0.0
+        if steep[j] < 0.0:
+            agreed = -agreed
+        agreed += min(log2(usual), 0.0)
+        beyond = max(fabs(agreed) - log2(band), 0.0)
+        data(units)[j] = exp2(rint(beyond if agreed > 0.0 else -beyond))
+        data(typical)[j] = exp2(agreed)
+        if data(x_)[j] != 0.0:
+            data(likely)[j] = fabs(data(x_)[j])
+        else:
+            data(likely)[j] *= usual * exp2(steep[j])
+    return units, typical, likely

@@ -10,7 +10,7 @@ from libc.string cimport memcmp, memcpy
 from scipy.linalg.cython_blas cimport daxpy, dcopy, ddot, dgemm, dgemv
 from scipy.linalg.cython_lapack cimport dgesv, dposv, dpotrf, dpotrs
 
-from .arrays cimport data, finite, length, plain, size_of, vector
+from .arrays cimport Numbers, data, finite, length, plain, size_of, vector
 
 cnp.import_array()
 
@@ -43,16 +43,19 @@ def guessed(g, B, a, b, low, high, states, int systems, double sign_tolerance, d
     cdef cnp.npy_intp count = total
     cdef cnp.ndarray found = cnp.PyArray_EMPTY(1, &count, cnp.NPY_INT8, 0)
     cdef cnp.ndarray d_ = vector(n), y_ = vector(m), z_ = vector(n)
-    cdef double *pB = data(B_), *pa = data(a_), *pb = data(b_), *pl = data(l_), *ph = data(h_)
-    cdef double *d = data(d_), *y = data(y_), *z = data(z_)
-    cdef signed char *state = <signed char*> cnp.PyArray_DATA(found), *seen
+    cdef Numbers pB = data(B_), pa = data(a_), pb = data(b_), pl = data(l_), ph = data(h_)
+    cdef Numbers d = data(d_), y = data(y_), z = data(z_)
+    cdef signed char* state = <signed char*> cnp.PyArray_DATA(found)
+    cdef signed char* seen
     cdef double size_g = size_of(data(g_), n), size_d, size_y, primal, dual, tolerance, dual_tolerance, top, top_b
     cdef bint changed
     # K, rhs, gradient and errors; pivots, corner rows and free variables; the states seen.
     cdef size_t largest = n + (m if m < n else n)
     cdef Memory memory = Memory(largest * largest + largest + n + m, 2 * largest + n + systems * total)
-    cdef double *K = memory.numbers, *rhs = K + largest * largest, *gradient = rhs + largest, *errors = gradient + n
-    cdef int *pivots = memory.integers, *corner = pivots + largest, *loose = corner + largest
+    cdef Numbers K = memory.numbers, rhs = K + largest * largest, gradient = rhs + largest, errors = gradient + n
+    cdef int* pivots = memory.integers
+    cdef int* corner = pivots + largest
+    cdef int* loose = corner + largest
     seen = <signed char*> (loose + n)
     memcpy(state, cnp.PyArray_DATA(s_), total)
     for system in range(systems):
@@ -201,14 +204,14 @@ cdef class Path:
     def __cinit__(self, g, B, a, b, low, high, double smallest, double shift, double slack_low, double slack_high):
         cdef cnp.ndarray g_ = plain(g), B_ = plain(B), a_ = plain(a), b_ = plain(b), l_ = plain(low), h_ = plain(high)
         cdef int n = length(g_), m = length(b_), M, i, j
-        cdef double *pl = data(l_), *ph = data(h_)
+        cdef Numbers pl = data(l_), ph = data(h_)
         cdef double top, slack, lowest, topmost
         self.keep = (g_, B_, a_, b_)
         self.n, self.m, self.smallest, self.shift = n, m, smallest, shift
         self.g, self.B, self.a = data(g_), data(B_), data(a_)
         M = m + 2 * n
         self.memory = Memory(14 * <size_t> M + 3 * n + n * <size_t> n + m * <size_t> n, 3 * <size_t> M)
-        cdef double *numbers = self.memory.numbers
+        cdef Numbers numbers = self.memory.numbers
         self.b, self.E, self.y, self.u, self.v = numbers, numbers + M, numbers + 2 * M, numbers + 3 * M, numbers + 4 * M
         self.gap_high, self.gap_low, self.rp = numbers + 5 * M, numbers + 6 * M, numbers + 7 * M
         self.ru, self.rv, self.dy = numbers + 8 * M, numbers + 9 * M, numbers + 10 * M
@@ -427,7 +430,7 @@ def followed(g, B, a, b, low, high, double deadline, settings):
     cdef cnp.ndarray states = cnp.PyArray_ZEROS(1, &count, cnp.NPY_INT8, 0), d = vector(n), y = vector(m), z = vector(n)
     cdef cnp.ndarray l_ = plain(low), h_ = plain(high)
     cdef signed char *state = <signed char*> cnp.PyArray_DATA(states)
-    cdef double *pl = data(l_), *ph = data(h_)
+    cdef Numbers pl = data(l_), ph = data(h_)
     for j in range(n):
         data(z)[j] = 0.0
         data(d)[j] = min(max(path.d[j], pl[m + j]), ph[m + j])

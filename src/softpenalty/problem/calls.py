@@ -5,6 +5,7 @@ Everything that is asked of them passes through here, whether for values or for 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
@@ -74,14 +75,15 @@ class Calls:
     def derivative(self, question: str, x: Array, compute: Callable[[], Any], *more: Array) -> Any:
         """What `compute` returns, None where it failed; `more` is what the question depends on beside x."""
         self._allow(0)
-        at = np.concatenate([x, *more])
+        at = x if self.journal is None else np.concatenate([x, *more])
         known = None if self.journal is None else self.journal.find(question, at)
         if known is None:
             try:
                 known = [compute()]
             except Exception as error:
                 known = Failure(error)
-            self._keep(question, at, known)
+            if self.journal is not None:
+                self._keep(question, at, known)
         if isinstance(known, Failure):
             self.forgive(known.error, x)
             return None
@@ -110,8 +112,10 @@ class Calls:
         if isinstance(answer, Failure):
             self.forgive(answer.error, x)
             return None
-        if not all(np.isfinite(part).all() for part in answer):
-            self._not_finite(np.concatenate(answer), x)
+        for part in answer:
+            if not math.isfinite(part.sum()) and not np.isfinite(part).all():
+                self._not_finite(np.concatenate(answer), x)
+                break
         return answer
 
     def _not_finite(self, values: Array, x: Array) -> None:

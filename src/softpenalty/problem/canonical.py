@@ -67,9 +67,7 @@ class Rows:
 
     def pull_back(self, multipliers: Array, size: int) -> Array:
         """Return, for each of `size` values, the sum of the multipliers of its rows."""
-        total = np.zeros(size)
-        np.add.at(total, self.source, multipliers)
-        return total
+        return np.bincount(self.source, multipliers, size)
 
 
 def stack_rows(
@@ -79,67 +77,83 @@ def stack_rows(
     bounds: tuple[Array, Array] | None = None,
 ) -> Rows:
     """Return the rows of `blocks`, whose functions return `sizes` values, and of `bounds` where given."""
-    parts: list[dict[str, Any]] = []
+    parts: list[_Part] = []
     start = 0
     for block, size in zip(blocks, sizes, strict=True):
-        parts += _rows_of(call, block, size, start)
+        parts += _parts_of(call, block, size, start)
         start += size
     if bounds is not None:
         variables = Block("x", lambda x: x, *bounds)
-        parts += _rows_of(call, variables, bounds[0].size, start)
-
-    def column(key: str, dtype: Any) -> Any:
-        return np.concatenate([np.zeros(0, dtype), *(part[key] for part in parts)]).astype(dtype)
-
+        parts += _parts_of(call, variables, bounds[0].size, start)
     return Rows(
-        source=column("source", int),
-        target=column("target", float),
-        sign=column("sign", float),
-        equality=column("equality", bool),
-        labels=[label for part in parts for label in part["labels"]],
-        names=[name for part in parts for name in part["names"]],
-        sigma=column("sigma", float),
-        alpha=column("alpha", float),
+        source=_joined([part.source for part in parts], int),
+        target=_joined([part.target for part in parts], float),
+        sign=np.repeat([part.sign for part in parts], [part.source.size for part in parts]),
+        equality=np.repeat([part.operator == "=" for part in parts], [part.source.size for part in parts]),
+        labels=[label for part in parts for label in part.labels()],
+        names=[part.block.name for part in parts for _ in range(part.source.size)],
+        sigma=_joined([part.own(call, "sigma") for part in parts], float),
+        alpha=_joined([part.own(call, "alpha") for part in parts], float),
     )
 
 
-def _rows_of(call: str, block: Block, size: int, start: int) -> list[dict[str, Any]]:
+@dataclass(slots=True)
+class _Part:
+    """The rows of one block, which has `size` values, that make the same comparison."""
+
+    block: Block
+    size: int
+    operator: str
+    sign: float
+    index: Indices  # within the block
+    source: Indices
+    target: Array
+
+    def labels(self) -> list[str]:
+        """Name, index and comparison of each."""
+        name, single = self.block.name, self.size == 1 and self.block.name != "x"
+        return [
+            f"{name if single else f'{name}[{i}]'} {self.operator} {target:.6g}"
+            for i, target in zip(self.index.tolist(), self.target.tolist(), strict=True)
+        ]
+
+    def own(self, call: str, what: str) -> Array:
+        """The block's own sigma or alpha for each, NaN without."""
+        value = getattr(self.block, what)
+        if value is None:
+            return np.full(self.index.size, np.nan)
+        return _fit(call, self.block.name, what, value, self.size)[self.index]
+
+
+def _parts_of(call: str, block: Block, size: int, start: int) -> list[_Part]:
     """Return the equality, upper and lower rows of one block."""
-    lower, upper, sigma, alpha = (
-        _fit(call, block.name, what, limit, size)
-        for what, limit in (
-            ("target", block.lower),
-            ("target", block.upper),
-            ("sigma", np.nan if block.sigma is None else block.sigma),
-            ("alpha", np.nan if block.alpha is None else block.alpha),
-        )
-    )
+    if block.lower.ndim == block.upper.ndim == 0:  # the same comparison for all
+        low, high = float(block.lower), float(block.upper)
+        every = np.arange(size)
+        of_all = (("=", low == high, high, 1.0), ("<", low < high < np.inf, high, 1.0), (">", -np.inf < low < high, low, -1.0))
+        return [
+            _Part(block, size, operator, sign, every, start + every, np.full(size, target))
+            for operator, chosen, target, sign in of_all
+            if chosen
+        ]
+    lower, upper = (_fit(call, block.name, "target", limit, size) for limit in (block.lower, block.upper))
     equal = lower == upper
     kinds = (
         ("=", equal, upper, 1.0),
         ("<", ~equal & np.isfinite(upper), upper, 1.0),
         (">", ~equal & np.isfinite(lower), lower, -1.0),
     )
-    rows = []
-    for operator, chosen, target, sign in kinds:
-        index = np.flatnonzero(chosen)
-        single = size == 1 and block.name != "x"
-        rows.append(
-            {
-                "source": start + index,
-                "target": target[index],
-                "sign": np.full(index.size, sign),
-                "equality": np.full(index.size, operator == "="),
-                "labels": [
-                    f"{block.name if single else f'{block.name}[{i}]'} {operator} {target[i]:.6g}"
-                    for i in index
-                ],
-                "names": [block.name] * index.size,
-                "sigma": sigma[index],
-                "alpha": alpha[index],
-            }
-        )
-    return rows
+    found = [(operator, np.flatnonzero(chosen), target, sign) for operator, chosen, target, sign in kinds]
+    return [
+        _Part(block, size, operator, sign, index, start + index, target[index])
+        for operator, index, target, sign in found
+        if index.size
+    ]
+
+
+def _joined(arrays: list[Any], dtype: Any) -> Any:
+    """One array of all."""
+    return arrays[0] if len(arrays) == 1 else np.concatenate([np.zeros(0, dtype), *arrays])
 
 
 def _fit(call: str, name: str, what: str, value: Any, size: int) -> Array:

@@ -129,7 +129,7 @@ class Evaluation:
 
         It is the error of the derivative with respect to a variable of size 1.
         """
-        return self._at(x).noise
+        return None if self._differences is None else self._at(x).noise
 
     @property
     def typical(self) -> Array | float:
@@ -225,7 +225,8 @@ class Evaluation:
         else:
             gradient = parts.pop() if self.functions.both else None
             self._check_sizes([part.size for part in parts[1:]])
-            point = _Point(float(parts[0][0]), np.concatenate([np.zeros(0), *parts[1:]]), gradient)
+            values = parts[1] if len(parts) == 2 else np.concatenate([np.zeros(0), *parts[1:]])
+            point = _Point(float(parts[0][0]), values, gradient)
         if len(self._points) >= REMEMBERED_POINTS:
             del self._points[next(old for old in self._points if old != self._pinned)]
         self._points[key] = point
@@ -325,4 +326,4 @@ def _stack(parts: list[Any], n: int) -> Any:
         from scipy.sparse import vstack
 
         return vstack(parts, format="csr")
-    return np.concatenate([np.zeros((0, n)), *parts])
+    return parts[0] if len(parts) == 1 else np.concatenate([np.zeros((0, n)), *parts])

@@ -65,7 +65,7 @@ class Options:
         Unknown ones get a warning, as from SciPy; a keyword that is not known there either is taken for a
         misspelt argument.
         """
-        known = {field.name for field in fields(cls)} - {"tol"}
+        known = OPTIONS
         for name in keywords:
             if name not in known and name not in SCIPY_OPTIONS:
                 raise TypeError(_not_an_argument(name, [*ARGUMENTS, *sorted(known)]))
@@ -91,6 +91,9 @@ class Options:
         if options.alpha is not None:
             check_alpha("minimize", options.alpha)
         return options
+
+
+OPTIONS = {field.name for field in fields(Options)} - {"tol"}  # `tol` is an argument
 
 
 def check_positive(what: str, value: Any, finite: bool = False) -> None:

@@ -108,10 +108,13 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
     x, lower, upper, evaluation = solution.x, problem.lower, problem.upper, problem.evaluation
     active = rows.equality | (np.abs(verdict.errors) <= ACTIVE * np.maximum(1.0, np.abs(rows.target)))
     labels = [label for label, is_active in zip(rows.labels, active, strict=True) if is_active]
-    labels += [f"x[{i}] = {x[i]:.6g} (lower bound)" for i in np.flatnonzero((x <= lower) & (lower < upper))]
-    labels += [f"x[{i}] = {x[i]:.6g} (upper bound)" for i in np.flatnonzero((x >= upper) & (lower < upper))]
-    sizes = problem.sizes
-    parts = np.split(verdict.by_value, np.cumsum(sizes)[:-1]) if sizes else []
+    loose = lower < upper
+    for held, bound in (((x <= lower) & loose, "lower"), ((x >= upper) & loose, "upper")):
+        labels += [f"x[{i}] = {x[i]:.6g} ({bound} bound)" for i in held.nonzero()[0]]
+    parts, start = [], 0
+    for size in problem.sizes:
+        parts.append(verdict.by_value[start : start + size])
+        start += size
     message, conflict = status.message, list(outcome.conflict)
     if status is Status.INFEASIBLE and conflict:
         message += f" In conflict: {', '.join(conflict)}."

@@ -21,7 +21,7 @@ from .model import Model, Point
 from .state import Local
 from .subproblem.steering import Step
 
-__all__ = ["BalancedMerit", "ExactMerit", "Merit", "Plan", "choose", "weigh"]
+__all__ = ["BalancedMerit", "ExactMerit", "Merit", "Plan", "choose", "weigh", "weigh_step"]
 
 ALPHA = 0.1  # corner width in units of x; anything from 0.03 to 0.3 serves as well
 EXACT_SHARE = 0.1  # the exact merit must predict a fall of this share of d·Bd, else its weights are raised
