@@ -5,7 +5,6 @@ Everything that is asked of them passes through here, whether for values or for 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from ..types import Array
 from .functions import MISTAKES, Failure, Functions, Sample
+from .returned import finite_parts
 
 __all__ = ["Calls", "Journal", "NotFiniteError"]
 
@@ -64,6 +64,10 @@ class Calls:
     def sample(self, sample: Sample, points: list[Array]) -> list[list[Array] | None]:
         """What the functions of `sample` return at some points (n,), None where one of them failed."""
         self._allow(len(points))
+        if len(points) == 1 and self.journal is None and self.alone is map:  # the usual case, at once
+            answer = sample(points[0])
+            self.points += 1
+            return [self._accepted(answer, points[0])]
         answers: list[list[Array] | None] = []
         for x, answer in zip(points, self._answers(sample, points), strict=True):
             if answers:
@@ -112,10 +116,8 @@ class Calls:
         if isinstance(answer, Failure):
             self.forgive(answer.error, x)
             return None
-        for part in answer:
-            if not math.isfinite(part.sum()) and not np.isfinite(part).all():
-                self._not_finite(np.concatenate(answer), x)
-                break
+        if not finite_parts(answer):
+            self._not_finite(np.concatenate(answer), x)
         return answer
 
     def _not_finite(self, values: Array, x: Array) -> None:

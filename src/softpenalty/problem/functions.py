@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..types import Array
-from .returned import WrongShapeError, floats, real, square
+from .returned import WrongShapeError, floats, real, square, usual_derivatives, usual_values
 from .scipy_forms import Block
 
-__all__ = ["MISTAKES", "OBJECTIVE", "Failure", "Functions", "Sample"]
+__all__ = ["MISTAKES", "OBJECTIVE", "Failure", "Functions", "Sample", "stack"]
 
 OBJECTIVE = -1  # the objective's number among the functions; constraints are counted from 0
 
@@ -52,15 +53,20 @@ class Functions:
     hess: Any = None
     args: tuple[Any, ...] = ()
 
-    @property
+    @cached_property
     def both(self) -> bool:
         """Whether `fun` returns the gradient too."""
         return isinstance(self.jac, (bool, np.bool_)) and bool(self.jac)
 
     def values(self, which: Sequence[int], x: Array) -> list[Array]:
         """The values of some functions at x (n,), one array each; complex for complex x."""
-        return [
-            np.atleast_1d(self._objective_alone(x)) if i == OBJECTIVE else self._block(i, x) for i in which
+        returned = [
+            self.fun(x.copy(), *self.args) if i == OBJECTIVE else self.blocks[i].fun(x.copy()) for i in which
+        ]
+        usual = usual_values(returned) if x.dtype.kind == "f" else None
+        return usual or [
+            np.atleast_1d(self._objective_alone(value, x)) if i == OBJECTIVE else self._block(i, value, x)
+            for i, value in zip(which, returned, strict=True)
         ]
 
     def all_values(self, x: Array) -> list[Array]:
@@ -83,11 +89,28 @@ class Functions:
         """The gradient (n,) by `jac`."""
         return self._checked_gradient(self.jac(x.copy(), *self.args), x.size)
 
+    @cached_property
+    def all_given(self) -> bool:
+        """Whether every function has a derivative of its own."""
+        return callable(self.jac) and all(callable(block.jac) for block in self.blocks)
+
+    def derivatives(self, x: Array, sizes: list[int]) -> tuple[Array, Any]:
+        """The gradient (n,) and the Jacobian (k, n) of all constraints, where all are given."""
+        jacs: list[Any] = [block.jac for block in self.blocks]
+        returned = [self.jac(x.copy(), *self.args), *(jac(x.copy()) for jac in jacs)]
+        usual = usual_derivatives(returned, sizes, x.size)
+        if usual is not None:
+            return usual
+        parts = [self._checked_jacobian(i, *of, x.size) for i, of in enumerate(zip(returned[1:], sizes, strict=True))]
+        return self._checked_gradient(returned[0], x.size), stack(parts, x.size)
+
     def jacobian(self, index: int, x: Array, size: int) -> Any:
         """The Jacobian (size, n) of a constraint by its `jac`, dense or sparse."""
-        block, n = self.blocks[index], x.size
-        jac: Any = block.jac
-        jacobian = jac(x.copy())
+        jac: Any = self.blocks[index].jac
+        return self._checked_jacobian(index, jac(x.copy()), size, x.size)
+
+    def _checked_jacobian(self, index: int, jacobian: Any, size: int, n: int) -> Any:
+        block = self.blocks[index]
         if block.matrix is not None:
             return jacobian
         if hasattr(jacobian, "tocsr"):
@@ -120,9 +143,8 @@ class Functions:
             parts = [part.toarray() if hasattr(part, "tocsr") else part for part in parts]
         return sum(parts[1:], start=parts[0])
 
-    def _objective_alone(self, x: Array) -> Any:
-        result = self.fun(x.copy(), *self.args)
-        return self._number(result[0] if self.both else result, x)
+    def _objective_alone(self, returned: Any, x: Array) -> Any:
+        return self._number(returned[0] if self.both else returned, x)
 
     def _number(self, objective: Any, x: Array) -> Any:
         array = np.asarray(objective)
@@ -135,9 +157,9 @@ class Functions:
             return number.astype(complex)[()]
         return real(f"`{self.call}(fun=...)`", number).astype(float)[()]
 
-    def _block(self, index: int, x: Array) -> Array:
+    def _block(self, index: int, returned: Any, x: Array) -> Array:
         block = self.blocks[index]
-        values = np.atleast_1d(np.asarray(block.fun(x.copy())))
+        values = np.atleast_1d(np.asarray(returned))
         if values.ndim != 1 or values.dtype.kind not in "fiubc":
             raise WrongShapeError(
                 f"`{self.call}`: {block.name!r} must return a number or an array with one axis; "
@@ -175,3 +197,12 @@ class Sample:
             )
         except Exception as error:
             return Failure(error)
+
+
+def stack(parts: list[Any], n: int) -> Any:
+    """One Jacobian (k, n) of all, sparse where one is."""
+    if any(hasattr(part, "tocsr") for part in parts):
+        from scipy.sparse import vstack
+
+        return vstack(parts, format="csr")
+    return np.concatenate([np.zeros((0, n)), *parts])

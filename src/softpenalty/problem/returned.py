@@ -6,9 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ..core import compiled
 from ..types import Array
 
-__all__ = ["NotRealError", "WrongShapeError", "floats", "real", "square"]
+__all__ = [
+    "NotRealError", "WrongShapeError", "finite_parts", "floats", "real", "square", "usual_derivatives",
+    "usual_values",
+]  # fmt: skip
 
 
 class WrongShapeError(ValueError):
@@ -48,3 +52,33 @@ def square(who: str, returned: Any, n: int) -> Any:
     if matrix.size == n == 1:
         return matrix.reshape(n, n)
     raise WrongShapeError(f"{who} must return shape ({n}, {n}); got {matrix.shape}.")
+
+
+@compiled
+def usual_values(returned: list[Any]) -> list[Array] | None:
+    """Copies with one axis of what is a float or an array of floats with one axis; None where one is not."""
+    copies = []
+    for value in returned:
+        if isinstance(value, float):
+            copies.append(np.array([value]))
+        elif type(value) is np.ndarray and value.dtype == float and value.ndim == 1:
+            copies.append(value.copy())
+        else:
+            return None
+    return copies
+
+
+@compiled
+def usual_derivatives(returned: list[Any], sizes: list[int], n: int) -> tuple[Array, Array] | None:
+    """Copies of a gradient (n,) and, stacked, of Jacobians (size, n); None where one is no such array of floats."""
+    shapes = [(n,), *((size, n) for size in sizes)]
+    for value, shape in zip(returned, shapes, strict=True):
+        if not (type(value) is np.ndarray and value.dtype == float and value.shape == shape):
+            return None
+    return returned[0].copy(), np.concatenate([np.zeros((0, n)), *returned[1:]])
+
+
+@compiled
+def finite_parts(parts: list[Array]) -> bool:
+    """Whether all entries of all arrays are finite."""
+    return all(np.isfinite(part).all() for part in parts)

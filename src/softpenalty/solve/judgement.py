@@ -53,12 +53,14 @@ def judge(problem: Problem, outcome: Outcome) -> Judgement:
     residual = g + solution.J.T @ by_value + z
     # A row cannot be met better than rounding in x and in its own value allows.
     rounding = ROUNDING * np.asarray(abs(solution.J) @ np.maximum(1.0, np.abs(x))).ravel()
+    if not all_finite(rounding):
+        rounding = np.nan_to_num(rounding)
     of_rows = errors, rows.sign, rows.floor, rows.target, rounding[rows.source]
     met, worst, slack = rows_judged(*of_rows, multipliers, tolerances.feasibility)
     worth = max(abs(solution.f), largest(g) * max(1.0, largest(x))) or 1.0
     kkt = {
         "stationarity": outcome.stationarity(residual) if all_finite(residual) else np.nan,
-        "feasibility": max(worst, outside),
+        "feasibility": abs(max(worst, outside)),
         "complementarity": max(gap, slack) / worth,
     }
     feasible = met and outside <= tolerances.feasibility

@@ -15,9 +15,12 @@ from ..problem.evaluation import Evaluation
 from ..problem.problem import Problem
 from ..problem.scipy_forms import read_bounds, read_constraints
 from ..types import Array
+from .checks import warn_before
 from .methods import METHODS
 from .options import Options, check_positive
+from .progress import Progress
 from .result import Result, build_result, unfinished
+from .session import session
 from .start import find_start
 from .status import Status
 from .watch import StopError, Watch, read_callback
@@ -129,20 +132,27 @@ def minimize(
         hess=hess,
         args=args,
         bounds=limits,
-        forgiving=True,
+        forgiving=settings.on_failure == "backtrack",
+        strict=settings.on_failure == "raise",
     )
     watch = Watch(
         settings.maxiter, settings.maxfev, settings.max_time, lambda: evaluation.nfev, read_callback(callback)
     )
-    evaluation.calls.guard = watch.allow
+    if watch.limited:
+        evaluation.calls.guard = watch.allow
     stopped = Status.INVALID_START
     outcome = problem = defined = None
     try:
-        defined = find_start(evaluation, start, *limits)
-        if defined is not None:
-            rows = stack_rows("minimize", evaluation.blocks, evaluation.sizes or [])
-            problem = Problem(evaluation, rows, *limits, defined)
-            outcome = METHODS[method](problem, settings, watch)
+        with session(evaluation, method, start, settings, watch):
+            defined = find_start(evaluation, start, *limits)
+            if defined is not None:
+                rows = stack_rows("minimize", evaluation.blocks, evaluation.sizes or [])
+                problem = Problem(evaluation, rows, *limits, defined)
+                if isinstance(watch.show, Progress):
+                    watch.show.rows = rows
+                if settings.check_gradients:
+                    warn_before(problem)
+                outcome = METHODS[method](problem, settings, watch)
     except StopError as stop:
         stopped = stop.status
     except KeyboardInterrupt:

@@ -28,7 +28,7 @@ SCIPY_OPTIONS = {
     "initial_constr_penalty", "initial_simplex", "initial_tr_radius", "initial_trust_radius", "iprint",
     "maxCGit", "max_trust_radius", "maxcor", "maxfun", "maxls", "mesg_num", "minfev", "norm", "offset",
     "rescale", "return_all", "rhobeg", "scale", "sparse_jacobian", "stepmx", "subproblem",
-    "subproblem_maxiter", "verbose", "workers", "xatol", "xrtol", "xtol",
+    "subproblem_maxiter", "verbose", "xatol", "xrtol", "xtol",
 }  # fmt: skip
 
 
@@ -43,6 +43,16 @@ class Options:
     max_time : seconds
     constraint_tol : allowed violation, relative to max(1, |target|); `tol` is for stationarity
     disp : write the message to standard output at the end
+    on_failure : "backtrack" steps back from points at which a function raises an exception, is not finite or
+        gives no answer in time; "raise" passes the exception on
+    evaluation_timeout : seconds that objective and constraints may take at one point; they are then called in
+        another process, which is ended where it takes longer
+    workers : how the points of differences are evaluated at once: a number of processes, or anything with a
+        map over points (`multiprocessing.Pool`, an executor, a Dask client, a map-like function)
+    checkpoint : path of a file, or of a folder, that keeps everything the functions have answered
+    resume : go on from the checkpoint if there is one, without evaluating anything twice
+    progress : show on standard error how it goes
+    check_gradients : compare the derivatives given with differences at the start, and warn of what looks odd
     kernel, combination, sigma, alpha : the penalty of the methods "penalty" and "multiplier"
     tol : the argument of that name
     """
@@ -52,6 +62,13 @@ class Options:
     max_time: float = np.inf
     constraint_tol: float | None = None
     disp: bool = False
+    on_failure: str = "backtrack"
+    evaluation_timeout: float = np.inf
+    workers: Any = 1
+    checkpoint: Any = None
+    resume: bool = False
+    progress: bool = False
+    check_gradients: bool = False
     kernel: Any = None
     combination: Any = "sum"
     sigma: Any = None
@@ -79,8 +96,21 @@ class Options:
                 stacklevel=3,
             )
         options = cls(**{name: given[name] for name in given if name in known})
-        for name in ("maxiter", "maxfev", "max_time"):
+        for name in ("maxiter", "maxfev", "max_time", "evaluation_timeout"):
             check_positive(f"options={{{name!r}: ...}}", getattr(options, name))
+        if options.on_failure not in ("backtrack", "raise"):
+            raise ValueError(
+                f"`minimize(on_failure=...)` must be 'backtrack' or 'raise'; got {options.on_failure!r}."
+            )
+        if isinstance(options.workers, (int, float, np.number)):
+            check_positive("workers=...", options.workers, finite=True)
+        elif np.isfinite(options.evaluation_timeout):
+            raise ValueError(
+                "`minimize(evaluation_timeout=...)` needs processes of its own: give `workers` as a number; "
+                f"got {options.workers!r}."
+            )
+        if options.resume and options.checkpoint is None:
+            raise ValueError("`minimize(resume=True)` needs `checkpoint=...`, the file to go on from.")
         if options.constraint_tol is not None:
             check_positive("options={'constraint_tol': ...}", options.constraint_tol, finite=True)
         if options.kernel is not None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..types import Array
@@ -41,6 +41,7 @@ class Outcome:
     stationarity : measures the residual (n,) of the gradient as the method does
     iterations : made in all
     conflict : labels of what cannot hold together, where infeasible
+    relaxation : by how much the target of one of those must give way, it alone
     """
 
     solution: Solution
@@ -49,3 +50,4 @@ class Outcome:
     stationarity: Callable[[Array], float]
     iterations: int
     conflict: Sequence[str] = ()
+    relaxation: Mapping[str, float] = field(default_factory=dict)

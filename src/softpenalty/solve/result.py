@@ -59,6 +59,8 @@ class Result(scipy.optimize.OptimizeResult):
     kkt : dict of ``stationarity``, ``feasibility`` and ``complementarity``
     active : labels of the constraints and bounds that hold with equality
     conflict : labels of those that cannot hold together, where infeasible
+    relaxation : dict, label → by how much that target alone would have to give way to make the problem
+        feasible, as far as the linearized constraints tell; without an entry where it alone is not enough
     failures : points at which a function raised an exception, gave no answer in time, or was not finite
     failure_messages : dict, kind of failure → its first message
     history : `History`
@@ -142,6 +144,7 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
         kkt=kkt,
         active=labels,
         conflict=conflict,
+        relaxation=dict(outcome.relaxation),
         failures=evaluation.failures,
         failure_messages=dict(evaluation.calls.messages),
         history=history,
@@ -178,6 +181,7 @@ def unfinished(evaluation: Evaluation, x0: Array, bounds: tuple[Array, Array], s
         kkt={"stationarity": np.inf, "feasibility": np.inf, "complementarity": np.inf},
         active=[],
         conflict=[],
+        relaxation={},
         failures=evaluation.failures,
         failure_messages=dict(evaluation.calls.messages),
         history=History(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import time
 from collections.abc import Callable
 from types import MappingProxyType
@@ -53,10 +54,13 @@ class Watch:
         self.history = History()
         self.best: Any = None  #: what a method has kept as its best
         self._rank: Any = None
+        self.show: Callable[[Array, dict[str, Any]], None] | None = None  #: shows the user every iteration
 
     def see(self, x: Array, row: dict[str, Any]) -> Status | None:
         """Take in an iteration at x (n,) and tell the user; the reason to stop, if there is one."""
         self.history.append(row)
+        if self.show is not None:
+            self.show(x, row)
         if self.tell is not None and self.tell(Result(x=x.copy(), **row)):
             return Status.CALLBACK
         return self.reached(row["nit"])
@@ -65,6 +69,11 @@ class Watch:
         """Make ``candidate`` the best if its ``rank`` is lower than that of all before it."""
         if self._rank is None or rank < self._rank:
             self.best, self._rank = candidate, rank
+
+    @property
+    def limited(self) -> bool:
+        """Whether evaluations or time are limited."""
+        return self.evaluations < math.inf or self.deadline < math.inf
 
     def allow(self, points: int) -> None:
         """Raise StopError unless so many more points may be evaluated, and time is left."""

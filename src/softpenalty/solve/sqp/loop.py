@@ -16,6 +16,7 @@ from ..watch import StopError, Watch
 from .curvature.exact import ExactCurvature
 from .curvature.secant import SecantCurvature
 from .curvature.source import Curvature
+from .doctor import diagnose
 from .infeasibility import conflict, is_stuck
 from .line_search import search
 from .merit import Plan, choose, weigh
@@ -193,7 +194,7 @@ class Attempt:
             chosen = iterate
         else:  # a blank one where not even the first subproblem could be solved
             chosen = self.best or self.blank()
-        in_conflict = None
+        diagnosis = None
         if chosen.measure.violation > ALMOST_FEASIBLE and status is not Status.CALLBACK:
             in_conflict = conflict(model, chosen.point, self.subproblem)
             if status in TRY_AGAIN:
@@ -203,9 +204,11 @@ class Attempt:
             if least is not None and less and model.differentiate(least):
                 state.point = least
                 chosen = self.blank()
+            if in_conflict is not None and status is Status.INFEASIBLE:
+                diagnosis = diagnose(model, chosen.point, self.subproblem, *in_conflict)
         elif status is Status.INFEASIBLE:  # there is a point where the rows hold
             status = Status.NO_PROGRESS
-        return Ending(status, chosen, state.iteration, in_conflict)
+        return Ending(status, chosen, state.iteration, diagnosis)
 
     def cut_short(self, status: Status) -> Ending:
         """The outcome in the middle of an iteration: the best point so far, without another evaluation."""

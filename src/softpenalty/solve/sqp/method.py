@@ -15,6 +15,7 @@ from ..outcome import Outcome, Solution
 from ..status import Status
 from ..tolerances import Measure, Sizes, Tolerances
 from ..watch import Watch
+from .doctor import Diagnosis
 from .loop import run_attempts
 from .model import Model
 from .state import Ending, Iterate
@@ -55,6 +56,7 @@ def solve_sqp(problem: Problem, options: Options, watch: Watch) -> Outcome:
         partial(_stationarity, model, ending),
         ending.iterations,
         _conflict_labels(ending, rows, model),
+        _relaxation(ending, rows),
     )
 
 
@@ -76,13 +78,21 @@ def _nothing_free(model: Model, tolerances: Tolerances) -> Ending:
     iterate = Iterate(point, np.zeros(model.m), np.zeros(0), measure, worst, 0.0, sizes, 0)
     if largest(violations / model.target_size) <= tolerances.feasibility:
         return Ending(Status.CONVERGED, iterate, 0)
-    return Ending(Status.INFEASIBLE, iterate, 0, (violations > 0.0, np.zeros(0, dtype=bool)))
+    broken = violations > 0.0
+    nothing_helps = Diagnosis(broken, np.zeros(0, dtype=bool), np.where(broken, violations, np.nan))
+    return Ending(Status.INFEASIBLE, iterate, 0, nothing_helps)
 
 
 def _conflict_labels(ending: Ending, rows: Rows, model: Model) -> list[str]:
     if ending.conflict is None:
         return []
-    in_rows, in_bounds = ending.conflict
-    return [rows.labels[i] for i in np.flatnonzero(in_rows)] + [
-        f"bounds of x[{model.free[i]}]" for i in np.flatnonzero(in_bounds)
+    return [rows.labels[i] for i in np.flatnonzero(ending.conflict.rows)] + [
+        f"bounds of x[{model.free[i]}]" for i in np.flatnonzero(ending.conflict.bounds)
     ]
+
+
+def _relaxation(ending: Ending, rows: Rows) -> dict[str, float]:
+    if ending.conflict is None:
+        return {}
+    amounts = ending.conflict.relaxation
+    return {rows.labels[i]: float(amounts[i]) for i in np.flatnonzero(np.isfinite(amounts))}

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...core import compiled
-from ...types import Array, Mask
+from ...types import Array
 from ..norms import largest
 from ..status import Status
 from ..tolerances import Measure, Sizes
+from .doctor import Diagnosis
 from .model import Model, Point, total_broken
 
 __all__ = ["ALMOST_FEASIBLE", "FIRST", "SECOND", "Ending", "Iterate", "Local", "State", "Strategy"]
@@ -157,9 +158,9 @@ class State:
 
 @dataclass(slots=True)
 class Ending:
-    """How a solve ended: the iterate to return and, where infeasible, rows and bounds in conflict."""
+    """How a solve ended: the iterate to return and, where infeasible, what conflicts there."""
 
     status: Status
     iterate: Iterate
     iterations: int
-    conflict: tuple[Mask, Mask] | None = None
+    conflict: Diagnosis | None = None

@@ -83,8 +83,8 @@ class Subproblem:
             return self._step(solution, True)
         return self._steered(qp)
 
-    def solve_elastic(self, qp: QP, nu: float) -> QPSolution | None:
-        """The QP with every multiplier of a row limited to ``nu``."""
+    def solve_elastic(self, qp: QP, nu: float | Array) -> QPSolution | None:
+        """The QP with every multiplier of a row limited to ``nu``, one number or (m,)."""
         low, high = qp.low.copy(), qp.high.copy()
         high[: self.m] = nu
         low[: self.m] = nu * self._floor
