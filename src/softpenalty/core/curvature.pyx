@@ -122,9 +122,22 @@ cdef void bfgs(
             B[j * (n + 1)] = gamma
 
 
-def secant_matrix(S, G, J, y, A, corner, double scalar, settings):
+def remember(S, G, J, int k, x, new_x, g, new_g, A, new_A):
+    for kept, old, new in ((S, x, new_x), (G, g, new_g), (J, A, new_A)):
+        put_change(kept, k, old, new)
+
+
+cdef void put_change(cnp.ndarray kept, int k, object old, object new):
+    cdef cnp.ndarray old_ = plain(old), new_ = plain(new)
+    cdef int i, size = length(old_)
+    cdef Numbers place = data(kept) + k * <size_t> size
+    for i in range(size):
+        place[i] = data(new_)[i] - data(old_)[i]
+
+
+def secant_matrix(S, G, J, int k, y, A, corner, double scalar, settings):
     cdef cnp.ndarray S_ = plain(S), G_ = plain(G), J_ = plain(J), y_ = plain(y), A_ = plain(A), c_ = corner
-    cdef int k = <int> cnp.PyArray_DIM(S_, 0), n = <int> cnp.PyArray_DIM(S_, 1), m = length(y_)
+    cdef int n = <int> cnp.PyArray_DIM(S_, 1), m = length(y_)
     cdef int i, j, kept = 0, active = 0, trial, trials
     cdef double pairing, fading, low, high, spread, tiny, smallest, damping, convexifying, growth
     pairing, fading, low, high, spread, tiny, smallest, damping, convexifying, growth, trials = settings

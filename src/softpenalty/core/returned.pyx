@@ -1,8 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """What the user's functions return in the usual case: twins of functions in `problem.returned`."""
 
+import numpy as np
+
 cimport numpy as cnp
-from libc.math cimport isfinite
+from libc.math cimport INFINITY, isfinite
 from libc.string cimport memcpy
 
 from .arrays cimport Numbers, data, length, matrix, plain, vector
@@ -20,49 +22,96 @@ cdef inline bint usual(object value, int axes):
     )
 
 
-def usual_values(list returned):
-    cdef list copies = []
+def usual_number(returned, cnp.ndarray x):
     cdef cnp.ndarray copy
-    for value in returned:
-        if isinstance(value, float):
-            copy = vector(1)
-            data(copy)[0] = value
-        elif usual(value, 1):
-            copy = cnp.PyArray_NewCopy(value, cnp.NPY_CORDER)
-        else:
-            return None
-        copies.append(copy)
-    return copies
-
-
-def usual_derivatives(list returned, list sizes, int n):
-    cdef int k = 0, size, i
-    cdef cnp.ndarray part, stacked
-    if not usual(returned[0], 1) or length(returned[0]) != n:
+    if not isinstance(returned, float) or cnp.PyArray_TYPE(x) != cnp.NPY_DOUBLE:
         return None
-    for i in range(len(sizes)):
-        size = sizes[i]
-        if not usual(returned[1 + i], 2):
+    copy = vector(1)
+    data(copy)[0] = returned
+    return copy
+
+
+def usual_values(returned, cnp.ndarray x):
+    if not usual(returned, 1) or cnp.PyArray_TYPE(x) != cnp.NPY_DOUBLE:
+        return None
+    return cnp.PyArray_NewCopy(returned, cnp.NPY_CORDER)
+
+
+def usual_derivatives(returned, tuple shape):
+    cdef int axes = len(shape), axis
+    if not usual(returned, axes):
+        return None
+    for axis in range(axes):
+        if cnp.PyArray_DIM(returned, axis) != shape[axis]:
             return None
-        part = returned[1 + i]
-        if cnp.PyArray_DIM(part, 0) != size or cnp.PyArray_DIM(part, 1) != n:
-            return None
-        k += size
-    stacked = matrix(k, n)
-    cdef Numbers place = data(stacked)
-    for i in range(len(sizes)):
-        part = plain(returned[1 + i])
+    return cnp.PyArray_NewCopy(returned, cnp.NPY_CORDER)
+
+
+def stacked(list parts, int n):
+    cdef cnp.npy_intp rows = 0
+    cdef cnp.ndarray part, whole
+    if len(parts) == 1:
+        return parts[0]
+    for given in parts:
+        rows += cnp.PyArray_DIM(given, 0)
+    whole = matrix(rows, n)
+    cdef Numbers place = data(whole)
+    for given in parts:
+        part = plain(given)
         memcpy(place, data(part), length(part) * sizeof(double))
         place += length(part)
-    return cnp.PyArray_NewCopy(returned[0], cnp.NPY_CORDER), stacked
+    return whole
 
 
 def finite_parts(list parts):
     cdef cnp.ndarray array
     cdef int i
     for part in parts:
+        if not usual(part, 1):
+            if not np.isfinite(part).all():
+                return False
+            continue
         array = plain(part)
         for i in range(length(array)):
             if not isfinite(data(array)[i]):
                 return False
     return True
+
+
+def ordered(cnp.ndarray lower, cnp.ndarray upper):
+    cdef cnp.ndarray l_ = plain(lower), u_ = plain(upper)
+    cdef int j
+    if length(l_) != length(u_):
+        return False
+    for j in range(length(l_)):
+        if not (data(l_)[j] <= data(u_)[j] and data(l_)[j] < INFINITY and data(u_)[j] > -INFINITY):
+            return False
+    return True
+
+
+def finite_or_infinite(array):
+    cdef cnp.ndarray a_ = plain(array)
+    cdef int j
+    for j in range(length(a_)):
+        if data(a_)[j] != data(a_)[j]:
+            return False
+    return True
+
+
+def joined(list parts):
+    cdef cnp.ndarray first = plain(parts[0]), part, values
+    cdef list sizes = []
+    cdef int i, k = 0, size
+    if len(parts) == 2 and length(parts[1]):
+        return data(first)[0], parts[1], [length(parts[1])]
+    for i in range(1, len(parts)):
+        size = length(parts[i])
+        sizes.append(size)
+        k += size
+    values = vector(k)
+    cdef Numbers place = data(values)
+    for i in range(1, len(parts)):
+        part = plain(parts[i])
+        memcpy(place, data(part), length(part) * sizeof(double))
+        place += length(part)
+    return data(first)[0], values, sizes

@@ -148,9 +148,9 @@ def weigh_step(g, B, a, b, v, floor, d, y, weights, lengths, double factor, doub
     cdef cnp.ndarray g_ = plain(g), B_ = plain(B), a_ = plain(a), b_ = plain(b), v_ = plain(v)
     cdef cnp.ndarray f_ = plain(floor), d_ = plain(d), y_ = plain(y), w_ = plain(weights), l_ = plain(lengths)
     cdef int n = length(g_), m = length(b_), i
-    cdef cnp.ndarray change = vector(m), w = vector(m), product = vector(n)
+    cdef cnp.ndarray change = vector(m), w = vector(m), own = vector(m), product = vector(n)
     cdef Numbers pc = data(change), pw = data(w)
-    cdef double slope, curved, predicted, needed, kept, fall, total = 0.0, rise
+    cdef double slope, curved, predicted, needed, kept, fall, total = 0.0, penalty = 0.0, rise
     if m:
         dgemv(b"T", &n, &m, &ONE, data(a_), &n, data(d_), &STEP, &NOTHING, pc, &STEP)
     slope = ddot(&n, data(g_), &STEP, data(d_), &STEP)
@@ -173,7 +173,10 @@ def weigh_step(g, B, a, b, v, floor, d, y, weights, lengths, double factor, doub
             pw[i] += rise
             predicted += pw[i] * fall
         predicted -= slope
-    return change, slope, curved, w, predicted
+    for i in range(m):
+        data(own)[i] = pw[i] / data(l_)[i]
+        penalty += pw[i] * data(v_)[i]
+    return change, slope, curved, w, own, penalty, predicted
 
 
 def balanced_roots(y, weights, equality):
@@ -338,17 +341,21 @@ def bound_multipliers(z, x, lower, upper):
     return kept, worst, outside
 
 
-def rows_judged(errors, sign, floor, target, rounding, multipliers, double tolerance):
-    cdef cnp.ndarray e_ = plain(errors), s_ = plain(sign), f_ = plain(floor), t_ = plain(target), o_ = plain(rounding)
+def rows_judged(errors, sign, floor, target, multipliers, double tolerance, rounding):
+    cdef cnp.ndarray e_ = plain(errors), s_ = plain(sign), f_ = plain(floor), t_ = plain(target), o_
     cdef cnp.ndarray y_ = plain(multipliers)
     cdef int m = length(e_), i
     cdef double worst = 0.0, slack = 0.0, entry
     cdef bint met = True
+    cdef Numbers allowed = NULL
+    if rounding is not None:
+        o_ = plain(rounding)
+        allowed = data(o_)
     for i in range(m):
         entry = broken(data(s_)[i] * data(e_)[i], data(f_)[i])
         if entry > worst or entry != entry:
             worst = entry
-        if not entry <= tolerance * max(1.0, fabs(data(t_)[i])) + data(o_)[i]:
+        if not entry <= tolerance * max(1.0, fabs(data(t_)[i])) + (allowed[i] if allowed else 0.0):
             met = False
         entry = fabs(data(y_)[i] * data(e_)[i])
         if entry > slack or entry != entry:
@@ -462,3 +469,51 @@ def units_of(gradient, jacobian, x, lower, upper, double band, double negligible
         else:
             data(likely)[j] *= usual * exp2(steep[j])
     return units, typical, likely
+
+
+def steps_to(lower, upper, x):
+    cdef cnp.ndarray l_ = plain(lower), u_ = plain(upper), x_ = plain(x)
+    cdef int n = length(x_), j
+    cdef cnp.ndarray below = vector(n), above = vector(n)
+    for j in range(n):
+        data(below)[j] = data(l_)[j] - data(x_)[j]
+        data(above)[j] = data(u_)[j] - data(x_)[j]
+    return below, above
+
+
+def distance(x, other):
+    cdef cnp.ndarray x_ = plain(x), o_ = plain(other)
+    cdef double far = 0.0, own
+    cdef int j
+    for j in range(length(x_)):
+        own = fabs(data(x_)[j] - data(o_)[j])
+        if own > far or own != own:
+            far = own
+    return far
+
+
+def linearized_totals(b, change, v, floor):
+    cdef cnp.ndarray b_ = plain(b), c_ = plain(change), v_ = plain(v), f_ = plain(floor)
+    cdef double left = 0.0, now = 0.0
+    cdef int i
+    for i in range(length(b_)):
+        left += broken(data(b_)[i] + data(c_)[i], data(f_)[i])
+        now += data(v_)[i]
+    return left, now
+
+
+def holding(errors, target, equality, x, lower, upper, double near):
+    cdef cnp.ndarray e_ = plain(errors), t_ = plain(target), q_ = equality
+    cdef cnp.ndarray x_ = plain(x), l_ = plain(lower), u_ = plain(upper)
+    cdef list rows = [], below = [], above = []
+    cdef int i
+    for i in range(length(e_)):
+        if mask(q_)[i] or fabs(data(e_)[i]) <= near * max(1.0, fabs(data(t_)[i])):
+            rows.append(i)
+    for i in range(length(x_)):
+        if data(l_)[i] < data(u_)[i]:
+            if data(x_)[i] <= data(l_)[i]:
+                below.append(i)
+            if data(x_)[i] >= data(u_)[i]:
+                above.append(i)
+    return rows, below, above

@@ -10,7 +10,7 @@ from libc.string cimport memcmp, memcpy
 from scipy.linalg.cython_blas cimport daxpy, dcopy, ddot, dgemm, dgemv
 from scipy.linalg.cython_lapack cimport dgesv, dposv, dpotrf, dpotrs
 
-from .arrays cimport Numbers, data, finite, length, plain, size_of, vector
+from .arrays cimport Numbers, data, finite, length, mask, plain, size_of, vector
 
 cnp.import_array()
 
@@ -34,6 +34,26 @@ cdef class Memory:
     def __dealloc__(self):
         free(self.numbers)
         free(self.integers)
+
+
+def boxes(low, high, lower, upper):
+    cdef cnp.ndarray l_ = plain(low), h_ = plain(high), b_ = plain(lower), a_ = plain(upper)
+    cdef int m = length(l_), n = length(b_)
+    cdef cnp.ndarray below = vector(m + n), above = vector(m + n)
+    memcpy(data(below), data(l_), m * sizeof(double))
+    memcpy(data(below) + m, data(b_), n * sizeof(double))
+    memcpy(data(above), data(h_), m * sizeof(double))
+    memcpy(data(above) + m, data(a_), n * sizeof(double))
+    return below, above
+
+
+def in_corner(states, equality):
+    cdef cnp.ndarray s_ = states, e_ = equality
+    cdef cnp.npy_intp m = length(e_), i
+    cdef cnp.ndarray corner = cnp.PyArray_EMPTY(1, &m, cnp.NPY_BOOL, 0)
+    for i in range(m):
+        mask(corner)[i] = (<signed char*> cnp.PyArray_DATA(s_))[i] == CORNER or mask(e_)[i]
+    return corner
 
 
 def guessed(g, B, a, b, low, high, states, int systems, double sign_tolerance, double smallest_step, double residual):

@@ -6,6 +6,7 @@ those of the constraint functions, so that bounds are rows like any other where 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -85,82 +86,80 @@ def stack_rows(
     if bounds is not None:
         variables = Block("x", lambda x: x, *bounds)
         parts += _parts_of(call, variables, bounds[0].size, start)
+    counts = [len(part.index) for part in parts]
     return Rows(
-        source=_joined([part.source for part in parts], int),
-        target=_joined([part.target for part in parts], float),
-        sign=np.repeat([part.sign for part in parts], [part.source.size for part in parts]),
-        equality=np.repeat([part.operator == "=" for part in parts], [part.source.size for part in parts]),
+        source=np.array([part.start + i for part in parts for i in part.index], dtype=int),
+        target=np.array([target for part in parts for target in part.targets], dtype=float),
+        sign=np.array(_repeated([part.sign for part in parts], counts), dtype=float),
+        equality=np.array(_repeated([part.operator == "=" for part in parts], counts), dtype=bool),
         labels=[label for part in parts for label in part.labels()],
-        names=[part.block.name for part in parts for _ in range(part.source.size)],
-        sigma=_joined([part.own(call, "sigma") for part in parts], float),
-        alpha=_joined([part.own(call, "alpha") for part in parts], float),
+        names=_repeated([part.block.name for part in parts], counts),
+        sigma=_own(call, "sigma", parts, sum(counts)),
+        alpha=_own(call, "alpha", parts, sum(counts)),
     )
 
 
 @dataclass(slots=True)
 class _Part:
-    """The rows of one block, which has `size` values, that make the same comparison."""
+    """The rows of one block, whose `size` values begin at `start`, that make the same comparison."""
 
     block: Block
     size: int
+    start: int
     operator: str
     sign: float
-    index: Indices  # within the block
-    source: Indices
-    target: Array
+    index: Sequence[int]  # within the block
+    targets: Sequence[float]
 
     def labels(self) -> list[str]:
         """Name, index and comparison of each."""
-        name, single = self.block.name, self.size == 1 and self.block.name != "x"
-        return [
-            f"{name if single else f'{name}[{i}]'} {self.operator} {target:.6g}"
-            for i, target in zip(self.index.tolist(), self.target.tolist(), strict=True)
-        ]
-
-    def own(self, call: str, what: str) -> Array:
-        """The block's own sigma or alpha for each, NaN without."""
-        value = getattr(self.block, what)
-        if value is None:
-            return np.full(self.index.size, np.nan)
-        return _fit(call, self.block.name, what, value, self.size)[self.index]
+        name = self.block.name
+        if self.size == 1 and name != "x":
+            return [f"{name} {self.operator} {target:.6g}" for target in self.targets]
+        pairs = zip(self.index, self.targets, strict=True)
+        return [f"{name}[{i}] {self.operator} {target:.6g}" for i, target in pairs]
 
 
 def _parts_of(call: str, block: Block, size: int, start: int) -> list[_Part]:
     """Return the equality, upper and lower rows of one block."""
-    if block.lower.ndim == block.upper.ndim == 0:  # the same comparison for all
-        low, high = float(block.lower), float(block.upper)
-        every = np.arange(size)
-        of_all = (("=", low == high, high, 1.0), ("<", low < high < np.inf, high, 1.0), (">", -np.inf < low < high, low, -1.0))
-        return [
-            _Part(block, size, operator, sign, every, start + every, np.full(size, target))
-            for operator, chosen, target, sign in of_all
-            if chosen
-        ]
-    lower, upper = (_fit(call, block.name, "target", limit, size) for limit in (block.lower, block.upper))
-    equal = lower == upper
-    kinds = (
-        ("=", equal, upper, 1.0),
-        ("<", ~equal & np.isfinite(upper), upper, 1.0),
-        (">", ~equal & np.isfinite(lower), lower, -1.0),
-    )
-    found = [(operator, np.flatnonzero(chosen), target, sign) for operator, chosen, target, sign in kinds]
+    low = _fit(call, block.name, "target", block.lower, size)
+    high = _fit(call, block.name, "target", block.upper, size)
+    equal = [i for i in range(size) if low[i] == high[i]]
+    above = [i for i in range(size) if low[i] < high[i] < math.inf]
+    below = [i for i in range(size) if -math.inf < low[i] < high[i]]
+    kinds = (("=", equal, high, 1.0), ("<", above, high, 1.0), (">", below, low, -1.0))
     return [
-        _Part(block, size, operator, sign, index, start + index, target[index])
-        for operator, index, target, sign in found
-        if index.size
+        _Part(block, size, start, operator, sign, index, [target[i] for i in index])
+        for operator, index, target, sign in kinds
+        if index
     ]
 
 
-def _joined(arrays: list[Any], dtype: Any) -> Any:
-    """One array of all."""
-    return arrays[0] if len(arrays) == 1 else np.concatenate([np.zeros(0, dtype), *arrays])
+def _own(call: str, what: str, parts: list[_Part], m: int) -> Array:
+    """Return the blocks' own sigma or alpha for each of m rows, NaN where they have none."""
+    own = np.full(m, np.nan)
+    start = 0
+    for part in parts:
+        value, end = getattr(part.block, what), start + len(part.index)
+        if value is not None:
+            own[start:end] = np.array(_fit(call, part.block.name, what, value, part.size))[part.index]
+        start = end
+    return own
 
 
-def _fit(call: str, name: str, what: str, value: Any, size: int) -> Array:
-    try:
-        return np.broadcast_to(np.asarray(value, dtype=float), (size,))
-    except ValueError:
-        raise ValueError(
-            f"`{call}`: the {what} of {name!r} has shape {np.shape(value)}, which does not fit the "
-            f"{size} value(s) that its function returned."
-        ) from None
+def _repeated(entries: list[Any], counts: list[int]) -> list[Any]:
+    return [entry for entry, count in zip(entries, counts, strict=True) for _ in range(count)]
+
+
+def _fit(call: str, name: str, what: str, value: Any, size: int) -> list[float]:
+    """Return `value`, one number or (size,), as a list of `size` numbers."""
+    array = np.asarray(value, dtype=float)
+    if array.ndim == 0 or array.shape == (1,):
+        return [float(array.item())] * size
+    if array.shape == (size,):
+        fitted: list[float] = array.tolist()
+        return fitted
+    raise ValueError(
+        f"`{call}`: the {what} of {name!r} has shape {np.shape(value)}, which does not fit the "
+        f"{size} value(s) that its function returned."
+    )

@@ -13,7 +13,7 @@ from .calls import Calls
 from .constraint import check_jac
 from .differences import Differences
 from .functions import OBJECTIVE, Functions, Sample, stack
-from .returned import WrongShapeError, floats
+from .returned import WrongShapeError, floats, joined
 from .scipy_forms import Block
 
 __all__ = ["Evaluation"]
@@ -22,7 +22,7 @@ REMEMBERED_POINTS = 4  # enough for a line search that goes back to an earlier t
 EPS = float(np.finfo(float).eps)
 
 
-@dataclass
+@dataclass(slots=True)
 class _Point:
     objective: float
     values: Array  # (k,)
@@ -230,9 +230,9 @@ class Evaluation:
             point = _Point(np.nan, values)
         else:
             gradient = parts.pop() if self.functions.both else None
-            self._check_sizes([part.size for part in parts[1:]])
-            values = parts[1] if len(parts) == 2 else np.concatenate([np.zeros(0), *parts[1:]])
-            point = _Point(float(parts[0][0]), values, gradient)
+            objective, values, sizes = joined(parts)
+            self._check_sizes(sizes)
+            point = _Point(objective, values, gradient)
         if len(self._points) >= REMEMBERED_POINTS:
             del self._points[next(old for old in self._points if old != self._pinned)]
         self._points[key] = point

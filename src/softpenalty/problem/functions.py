@@ -14,7 +14,16 @@ from typing import Any
 import numpy as np
 
 from ..types import Array
-from .returned import WrongShapeError, floats, real, square, usual_derivatives, usual_values
+from .returned import (
+    WrongShapeError,
+    floats,
+    real,
+    square,
+    stacked,
+    usual_derivatives,
+    usual_number,
+    usual_values,
+)
 from .scipy_forms import Block
 
 __all__ = ["MISTAKES", "OBJECTIVE", "Failure", "Functions", "Sample", "stack"]
@@ -60,19 +69,22 @@ class Functions:
 
     def values(self, which: Sequence[int], x: Array) -> list[Array]:
         """The values of some functions at x (n,), one array each; complex for complex x."""
-        returned = [
-            self.fun(x.copy(), *self.args) if i == OBJECTIVE else self.blocks[i].fun(x.copy()) for i in which
-        ]
-        usual = usual_values(returned) if x.dtype.kind == "f" else None
-        return usual or [
-            np.atleast_1d(self._objective_alone(value, x)) if i == OBJECTIVE else self._block(i, value, x)
-            for i, value in zip(which, returned, strict=True)
-        ]
+        parts = []
+        for i in which:
+            if i == OBJECTIVE:
+                returned = self.fun(x.copy(), *self.args)
+                part = usual_number(returned, x)
+                parts.append(np.atleast_1d(self._objective_alone(returned, x)) if part is None else part)
+            else:
+                returned = self.blocks[i].fun(x.copy())
+                part = usual_values(returned, x)
+                parts.append(self._block(i, returned, x) if part is None else part)
+        return parts
 
     def all_values(self, x: Array) -> list[Array]:
         """The objective and the values of every constraint, and the gradient where `fun` returns it."""
         if not self.both:
-            return self.values([OBJECTIVE, *range(len(self.blocks))], x)
+            return self.values(self.everything, x)
         returned = self.fun(x.copy(), *self.args)
         try:
             objective, gradient = returned
@@ -90,19 +102,19 @@ class Functions:
         return self._checked_gradient(self.jac(x.copy(), *self.args), x.size)
 
     @cached_property
+    def everything(self) -> tuple[int, ...]:
+        """The numbers of all functions."""
+        return (OBJECTIVE, *range(len(self.blocks)))
+
+    @cached_property
     def all_given(self) -> bool:
         """Whether every function has a derivative of its own."""
         return callable(self.jac) and all(callable(block.jac) for block in self.blocks)
 
     def derivatives(self, x: Array, sizes: list[int]) -> tuple[Array, Any]:
         """The gradient (n,) and the Jacobian (k, n) of all constraints, where all are given."""
-        jacs: list[Any] = [block.jac for block in self.blocks]
-        returned = [self.jac(x.copy(), *self.args), *(jac(x.copy()) for jac in jacs)]
-        usual = usual_derivatives(returned, sizes, x.size)
-        if usual is not None:
-            return usual
-        parts = [self._checked_jacobian(i, *of, x.size) for i, of in enumerate(zip(returned[1:], sizes, strict=True))]
-        return self._checked_gradient(returned[0], x.size), stack(parts, x.size)
+        gradient = self.gradient(x)
+        return gradient, stack([self.jacobian(i, x, size) for i, size in enumerate(sizes)], x.size)
 
     def jacobian(self, index: int, x: Array, size: int) -> Any:
         """The Jacobian (size, n) of a constraint by its `jac`, dense or sparse."""
@@ -113,6 +125,9 @@ class Functions:
         block = self.blocks[index]
         if block.matrix is not None:
             return jacobian
+        usual = usual_derivatives(jacobian, (size, n))
+        if usual is not None:
+            return usual
         if hasattr(jacobian, "tocsr"):
             jacobian = jacobian.copy()
         else:
@@ -170,6 +185,9 @@ class Functions:
         return real(f"`{self.call}`: {block.name!r}", values).astype(float)
 
     def _checked_gradient(self, gradient: Any, n: int) -> Array:
+        usual = usual_derivatives(gradient, (n,))
+        if usual is not None:
+            return usual
         array = floats(f"`{self.call}(jac=...)`", gradient).ravel()
         if array.size != n:
             raise WrongShapeError(
@@ -205,4 +223,4 @@ def stack(parts: list[Any], n: int) -> Any:
         from scipy.sparse import vstack
 
         return vstack(parts, format="csr")
-    return np.concatenate([np.zeros((0, n)), *parts])
+    return stacked(parts, n)

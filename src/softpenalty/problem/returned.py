@@ -10,8 +10,8 @@ from ..core import compiled
 from ..types import Array
 
 __all__ = [
-    "NotRealError", "WrongShapeError", "finite_parts", "floats", "real", "square", "usual_derivatives",
-    "usual_values",
+    "NotRealError", "WrongShapeError", "finite_parts", "floats", "joined", "real", "square", "stacked",
+    "usual_derivatives", "usual_number", "usual_values",
 ]  # fmt: skip
 
 
@@ -55,30 +55,39 @@ def square(who: str, returned: Any, n: int) -> Any:
 
 
 @compiled
-def usual_values(returned: list[Any]) -> list[Array] | None:
-    """Copies with one axis of what is a float or an array of floats with one axis; None where one is not."""
-    copies = []
-    for value in returned:
-        if isinstance(value, float):
-            copies.append(np.array([value]))
-        elif type(value) is np.ndarray and value.dtype == float and value.ndim == 1:
-            copies.append(value.copy())
-        else:
-            return None
-    return copies
+def usual_number(returned: Any, x: Array) -> Array | None:
+    """A float as an array (1,); None for anything else, and where x (n,) is complex."""
+    return np.array([returned]) if isinstance(returned, float) and x.dtype == float else None
 
 
 @compiled
-def usual_derivatives(returned: list[Any], sizes: list[int], n: int) -> tuple[Array, Array] | None:
-    """Copies of a gradient (n,) and, stacked, of Jacobians (size, n); None where one is no such array of floats."""
-    shapes = [(n,), *((size, n) for size in sizes)]
-    for value, shape in zip(returned, shapes, strict=True):
-        if not (type(value) is np.ndarray and value.dtype == float and value.shape == shape):
-            return None
-    return returned[0].copy(), np.concatenate([np.zeros((0, n)), *returned[1:]])
+def usual_values(returned: Any, x: Array) -> Array | None:
+    """A copy of an array of floats with one axis; None for anything else, and where x (n,) is complex."""
+    usual = type(returned) is np.ndarray and returned.dtype == float and returned.ndim == 1
+    return returned.copy() if usual and x.dtype == float else None
+
+
+@compiled
+def usual_derivatives(returned: Any, shape: tuple[int, ...]) -> Array | None:
+    """A copy of an array of floats of that shape; None for anything else."""
+    usual = type(returned) is np.ndarray and returned.dtype == float and returned.shape == shape
+    return returned.copy() if usual else None
+
+
+@compiled
+def stacked(parts: list[Array], n: int) -> Array:
+    """One array of all Jacobians (size, n)."""
+    return np.concatenate([np.zeros((0, n)), *parts])
 
 
 @compiled
 def finite_parts(parts: list[Array]) -> bool:
     """Whether all entries of all arrays are finite."""
     return all(np.isfinite(part).all() for part in parts)
+
+
+@compiled
+def joined(parts: list[Array]) -> tuple[float, Array, list[int]]:
+    """The objective, all values (k,), and how many each function has, from one array (size,) of each function."""
+    values = np.concatenate([np.zeros(0), *parts[1:]])
+    return float(parts[0][0]), values, [part.size for part in parts[1:]]

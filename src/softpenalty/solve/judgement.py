@@ -51,12 +51,11 @@ def judge(problem: Problem, outcome: Outcome) -> Judgement:
     multipliers = solution.y * rows.sign
     by_value = rows.pull_back(multipliers, solution.values.size)
     residual = g + solution.J.T @ by_value + z
-    # A row cannot be met better than rounding in x and in its own value allows.
-    rounding = ROUNDING * np.asarray(abs(solution.J) @ np.maximum(1.0, np.abs(x))).ravel()
-    if not all_finite(rounding):
-        rounding = np.nan_to_num(rounding)
-    of_rows = errors, rows.sign, rows.floor, rows.target, rounding[rows.source]
-    met, worst, slack = rows_judged(*of_rows, multipliers, tolerances.feasibility)
+    of_rows = errors, rows.sign, rows.floor, rows.target, multipliers, tolerances.feasibility
+    met, worst, slack = rows_judged(*of_rows, None)
+    if not met:  # a row cannot be met better than rounding in x and in its own value allows
+        rounding = ROUNDING * np.nan_to_num(np.asarray(abs(solution.J) @ np.maximum(1.0, np.abs(x))).ravel())
+        met, _, _ = rows_judged(*of_rows, rounding[rows.source])
     worth = max(abs(solution.f), largest(g) * max(1.0, largest(x))) or 1.0
     kkt = {
         "stationarity": outcome.stationarity(residual) if all_finite(residual) else np.nan,
@@ -90,14 +89,15 @@ def rows_judged(
     sign: Array,
     floor: Array,
     target: Array,
-    rounding: Array,
     multipliers: Array,
     tolerance: float,
+    rounding: Array | None,
 ) -> tuple[bool, float, float]:
     """Whether all rows (m,) are met but for ``tolerance`` and ``rounding``; worst violation; complementarity."""
     residuals = sign * errors
     violations = np.maximum(residuals, floor * residuals)
-    met = bool((violations <= tolerance * np.maximum(1.0, np.abs(target)) + rounding).all())
+    allowed = tolerance * np.maximum(1.0, np.abs(target)) + (0.0 if rounding is None else rounding)
+    met = bool((violations <= allowed).all())
     return met, float(violations.max(initial=0.0)), largest(multipliers * errors)
 
 

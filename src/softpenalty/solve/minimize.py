@@ -170,7 +170,10 @@ def minimize(
 
 def _admit_unknown(result: Result, evaluation: Evaluation, bounds: tuple[Array, Array]) -> None:
     """Put NaN for what differences inside the bounds cannot tell about fixed variables."""
-    fixed = (bounds[0] == bounds[1]) & (result.x == bounds[0])
+    lower, upper = bounds
+    if not (lower == upper).any():
+        return
+    fixed = (lower == upper) & (result.x == lower)
     if not fixed.any():
         return
     gradient = evaluation.differenced(-1)

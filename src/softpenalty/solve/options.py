@@ -82,6 +82,8 @@ class Options:
         Unknown ones get a warning, as from SciPy; a keyword that is not known there either is taken for a
         misspelt argument.
         """
+        if not given and not keywords:
+            return DEFAULTS
         known = OPTIONS
         for name in keywords:
             if name not in known and name not in SCIPY_OPTIONS:
@@ -123,6 +125,7 @@ class Options:
         return options
 
 
+DEFAULTS = Options()
 OPTIONS = {field.name for field in fields(Options)} - {"tol"}  # `tol` is an argument
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.optimize
 
-from ..types import Array
+from ..core import compiled
+from ..types import Array, Mask
 from .judgement import judge
 from .outcome import Outcome
 from .report import explain
@@ -108,11 +109,10 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
     verdict = judge(problem, outcome)
     solution, rows, status, kkt = outcome.solution, problem.rows, verdict.status, verdict.kkt
     x, lower, upper, evaluation = solution.x, problem.lower, problem.upper, problem.evaluation
-    active = rows.equality | (np.abs(verdict.errors) <= ACTIVE * np.maximum(1.0, np.abs(rows.target)))
-    labels = [label for label, is_active in zip(rows.labels, active, strict=True) if is_active]
-    loose = lower < upper
-    for held, bound in (((x <= lower) & loose, "lower"), ((x >= upper) & loose, "upper")):
-        labels += [f"x[{i}] = {x[i]:.6g} ({bound} bound)" for i in held.nonzero()[0]]
+    active, at_lower, at_upper = holding(verdict.errors, rows.target, rows.equality, x, lower, upper, ACTIVE)
+    labels = [rows.labels[i] for i in active]
+    labels += [f"x[{i}] = {x[i]:.6g} (lower bound)" for i in at_lower]
+    labels += [f"x[{i}] = {x[i]:.6g} (upper bound)" for i in at_upper]
     parts, start = [], 0
     for size in problem.sizes:
         parts.append(verdict.by_value[start : start + size])
@@ -149,6 +149,18 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
         failure_messages=dict(evaluation.calls.messages),
         history=history,
     )
+
+
+@compiled
+def holding(
+    errors: Array, target: Array, equality: Mask, x: Array, lower: Array, upper: Array, near: float
+) -> tuple[list[int], list[int], list[int]]:
+    """The rows that hold with equality, and the variables at their lower and upper bounds, unless these are equal."""
+    active = equality | (np.abs(errors) <= near * np.maximum(1.0, np.abs(target)))
+    loose = lower < upper
+    places = active, (x <= lower) & loose, (x >= upper) & loose
+    rows, below, above = (place.nonzero()[0].tolist() for place in places)
+    return rows, below, above
 
 
 def unfinished(evaluation: Evaluation, x0: Array, bounds: tuple[Array, Array], status: Status) -> Result:

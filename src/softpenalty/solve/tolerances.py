@@ -45,7 +45,9 @@ class Tolerances:
     @classmethod
     def at(cls, tol: float | None, constraint_tol: float | None) -> Tolerances:
         """The defaults, moved by the user's `tol` (stationarity) and `constraint_tol` (feasibility)."""
-        default = cls()
+        default = DEFAULT
+        if tol is None and constraint_tol is None:
+            return default
         stationarity = default.stationarity if tol is None else float(tol)
         feasibility = default.feasibility if constraint_tol is None else float(constraint_tol)
         share, tighter = stationarity / default.stationarity, feasibility / default.feasibility
@@ -58,6 +60,9 @@ class Tolerances:
             max(default.objective * min(share * share, share), 1e-15),
             default.step * min(share, 1.0),
         )
+
+
+DEFAULT = Tolerances()
 
 
 @dataclass(slots=True)

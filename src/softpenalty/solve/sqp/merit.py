@@ -89,13 +89,15 @@ class Plan:
     """What a step does to the linearized problem.
 
     Change of the unit rows' errors (m,), slope g·d, curvature d·Bd, weights of the exact merit (m,) in
-    unit rows, and its predicted fall.
+    unit rows and in the rows' own units, its penalty where the step starts, and its predicted fall.
     """
 
     change: Array
     slope: float
     curved: float
     weights: Array
+    own_weights: Array
+    penalty: float
     predicted: float
 
 
@@ -131,7 +133,7 @@ def weigh_step(
     factor: float,
     share: float,
     goal: float,
-) -> tuple[Array, float, float, Array, float]:
+) -> tuple[Array, float, float, Array, Array, float, float]:
     """The fields of a plan: weights at least ``factor``·|y|, raised to predict ``goal`` where below ``share``."""
     change = a @ d
     errors = b + change
@@ -146,7 +148,7 @@ def weigh_step(
         if total > 0.0:
             weights = weights + (goal * curved - predicted) / total
             predicted = float(weights @ fall) - slope
-    return change, slope, curved, weights, predicted
+    return change, slope, curved, weights, weights / lengths, float(weights @ v), predicted
 
 
 def choose(equality: Mask, local: Local, step: Step, plan: Plan) -> tuple[Merit, float]:

@@ -17,6 +17,7 @@ __all__ = ["EvaluationLike", "Model", "Point", "RowsLike", "broken_rows", "total
 
 ROUNDED = 1e-13  # share of a step that is rounding
 SUBPROBLEM_ACCURACY = 1e-10  # of one component of a step, relative to the largest
+NOTHING = np.empty(0)  # what is not known yet
 SHORTEST_ROW = 1e-150  # a row whose gradient is shorter counts as having none
 
 
@@ -68,14 +69,14 @@ class Point:
     x: Array
     f: float
     r: Array
-    g: Array = field(default_factory=lambda: np.empty(0))
-    A: Array = field(default_factory=lambda: np.empty((0, 0)))
-    length: Array = field(default_factory=lambda: np.empty(0))
-    values: Array = field(default_factory=lambda: np.empty(0))
-    gradient: Array = field(default_factory=lambda: np.empty(0))
+    g: Array = field(default_factory=lambda: NOTHING)
+    A: Array = field(default_factory=lambda: NOTHING)
+    length: Array = field(default_factory=lambda: NOTHING)
+    values: Array = field(default_factory=lambda: NOTHING)
+    gradient: Array = field(default_factory=lambda: NOTHING)
     jacobian: Any = None
     g_noise: float = 0.0
-    A_noise: Array = field(default_factory=lambda: np.empty(0))
+    A_noise: Array = field(default_factory=lambda: NOTHING)
 
 
 class Model:
@@ -98,41 +99,53 @@ class Model:
     ) -> None:
         self._evaluation = evaluation
         self._rows = rows
-        self._full = np.clip(x0, lower, upper)
-        self.free = np.flatnonzero(lower < upper)
+        self._full = np.minimum(np.maximum(x0, lower), upper)
+        self.free = (lower < upper).nonzero()[0]
         self._all_free = self.free.size == x0.size
         self._lower, self._upper = lower, upper
         self.equality = rows.equality
         self.target = rows.target
         self.target_size = np.maximum(1.0, np.abs(rows.target))  # what violations are relative to
         self.n, self.m = self.free.size, rows.equality.size
-        # max(r, floor·r) is |r| for an equality and max(r, 0) for an inequality.
-        self.floor = rows.floor
-        self.sign = rows.sign
-        in_order = np.array_equal(rows.source, np.arange(self.m))
+        self.floor, self.sign = rows.floor, rows.sign
+        in_order = bool((rows.source == np.arange(self.m)).all())
         self._source = None if in_order else rows.source
         self.least_violated: Point | None = None  # of all points evaluated, as long as none is feasible
         self._least = np.inf
         self.pending: Point | None = None  # whose derivatives are being asked for
-        self.units, self._scaled, self._typical = np.ones(self.n), False, np.ones(self.n)
+        self._typical = np.ones(self.n)
         self.start_sizes = np.zeros(self.n)  # what each variable's size is likely to be
-        self._measure_in_units(np.ones(self.n))
-        start = self.at(self.start)
-        if self.n and self.differentiate(start):
-            units, typical, sizes = variable_units(start.g, start.A, start.x, self.lower, self.upper)
-            self._measure_in_units(units)
+        self._measure_in_units(self._typical)
+        self._start_point: Point | None = self.at(self.start)
+        if self.n and self.differentiate(self._start_point):
+            of_start = self._start_point.g, self._start_point.A, self.start
+            units, typical, sizes = variable_units(*of_start, self.lower, self.upper)
             self.start_sizes = sizes / units
-            self._typical = np.minimum(typical, 1.0)
-            evaluation.typical = np.ones(x0.size)
-            evaluation.typical[self.free] = self._typical
-            self.least_violated, self._least = None, np.inf  # x meant something else
+            if (typical < 1.0).any():
+                self._typical = np.minimum(typical, 1.0)
+                everywhere = np.ones(x0.size)
+                everywhere[self.free] = self._typical
+                evaluation.typical = everywhere
+            if (units != 1.0).any():
+                self._measure_in_units(units)
+                self.least_violated, self._least = None, np.inf  # x meant something else
+                self._start_point = None
 
     def _measure_in_units(self, units: Array) -> None:
         """Let x (n,) from now on mean the free variables divided by ``units``, powers of two."""
         self.units, self._scaled = units, bool((units != 1.0).any())
-        self.lower, self.upper = self._lower[self.free] / units, self._upper[self.free] / units
-        self.start = self._full[self.free] / units
+        lower, upper, start = self._lower, self._upper, self._full
+        if not self._all_free:
+            lower, upper, start = lower[self.free], upper[self.free], start[self.free]
+        self.lower, self.upper, self.start = lower / units, upper / units, start / units
         self._bounded = bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
+
+    def at_start(self) -> Point:
+        """The start with its derivatives."""
+        if self._start_point is None:
+            self._start_point = self.at(self.start)
+            self.differentiate(self._start_point)
+        return self._start_point
 
     def expand(self, x: Array) -> Array:
         """All variables (n_all,) in the user's units, the fixed ones included."""
@@ -144,8 +157,15 @@ class Model:
         full[self.free] = x
         return full
 
+    def reduced(self, g: Array) -> Array:
+        """Derivatives (n_all,) by all variables as derivatives (n,) by the free ones in their units."""
+        own = g if self._all_free else g[self.free]
+        return own * self.units if self._scaled else own
+
     def expand_dual(self, z: Array) -> Array:
         """Derivatives (n,) by the free variables as derivatives by all variables, 0 for the fixed ones."""
+        if self._all_free:
+            return z / self.units
         full = np.zeros(self._full.size)
         full[self.free] = z / self.units
         return full
@@ -156,7 +176,7 @@ class Model:
         r, defined = residuals(values, self._source, self.sign, self.target)
         if not defined or not math.isfinite(f):
             f = np.nan
-        point = Point(x, float(f), r, values=values)
+        point = Point(x, f, r, NOTHING, NOTHING, NOTHING, values)
         if self._least > 0.0:
             self._compare(point)
         return point
@@ -184,9 +204,7 @@ class Model:
         J = jacobian.toarray() if hasattr(jacobian, "toarray") else jacobian
         free = None if self._all_free else self.free
         A, lengths, defined = row_gradients(J, self._source, self.sign, free, self.units, SHORTEST_ROW)
-        g = gradient if self._all_free else gradient[self.free]
-        if self._scaled:
-            g = g * self.units
+        g = self.reduced(gradient)
         if not (defined and all_finite(g)):
             return False
         point.g, point.A, point.gradient, point.jacobian = g, A, gradient, jacobian
@@ -308,3 +326,15 @@ def total_broken(r: Array, floor: Array, unit: Array) -> float:
 def worst_broken(r: Array, floor: Array, unit: Array) -> float:
     """Largest of the violations, each divided by its ``unit`` (m,)."""
     return largest(np.maximum(r, floor * r) / unit)
+
+
+@compiled
+def steps_to(lower: Array, upper: Array, x: Array) -> tuple[Array, Array]:
+    """The steps (n,) from x that end at the bounds."""
+    return lower - x, upper - x
+
+
+@compiled
+def distance(x: Array, other: Array) -> float:
+    """Largest difference of two points (n,)."""
+    return largest(x - other)

@@ -148,8 +148,7 @@ class State:
     @classmethod
     def at_start(cls, model: Model, iteration: int) -> State:
         """At the start of ``model``, without a matrix yet."""
-        point = model.at(model.start)
-        model.differentiate(point)
+        point = model.at_start()
         far = FAR * max(1.0, total_broken(point.r, model.floor, point.length))
         sizes = Sizes.at(point.g, model.start_sizes)
         nothing = np.zeros((0, 0))

@@ -14,7 +14,7 @@ from .model import Model
 from .state import ALMOST_FEASIBLE, Iterate, Local, State
 from .subproblem.steering import Step
 
-__all__ = ["TINY_STEP", "merit_here", "reason", "seen"]
+__all__ = ["TINY_STEP", "reason", "seen"]
 
 ROUNDING = 2e-15  # a few units of rounding in x
 TINY_STEP = 1e-13  # a relative step that changes nothing
@@ -74,11 +74,6 @@ def measures(
         g + y @ a + z,
         y / lengths,
     )
-
-
-def merit_here(state: State, local: Local) -> float:
-    """The exact merit at the current point."""
-    return state.point.f + float((state.weights * state.point.length) @ local.v)
 
 
 def reason(iterate: Iterate, state: State, tolerances: Tolerances, local: Local, step: Step) -> Status | None:

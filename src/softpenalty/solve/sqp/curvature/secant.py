@@ -50,8 +50,8 @@ class SecantCurvature:
         self.n, self.m = n, m
         self.scalar = 1.0
         self.count = 0
-        self._steps, self._gradients = np.empty((self.memory, n)), np.empty((self.memory, n))
-        self._jacobians = np.empty((self.memory, m, n))
+        # Steps, changes of the gradient and of the Jacobian.
+        self._pairs = tuple(np.empty((self.memory, *shape)) for shape in ((n,), (n,), (m, n)))
 
     def begin(self, point: Point, scale: float) -> Array:
         """Forget all steps."""
@@ -62,22 +62,27 @@ class SecantCurvature:
     def move(self, old: Point, new: Point, y: Array, corner: Mask) -> Array:
         """Remember the step and rebuild."""
         if self.count == self.memory:
-            for kept in (self._steps, self._gradients, self._jacobians):
+            for kept in self._pairs:
                 kept[:-1] = kept[1:]
             self.count -= 1
-        k = self.count
-        np.subtract(new.x, old.x, out=self._steps[k])
-        np.subtract(new.g, old.g, out=self._gradients[k])
-        np.subtract(new.A, old.A, out=self._jacobians[k])
+        remember(*self._pairs, self.count, old.x, new.x, old.g, new.g, old.A, new.A)
         self.count += 1
         return self.matrix(y, new.A, corner)
 
     def matrix(self, y: Array, A: Array, corner: Mask) -> Array:
         """Positive definite (n, n) for multipliers ``y`` (m,) and rows A (m, n), active where ``corner`` (m,)."""
-        k = self.count
-        pairs = self._steps[:k], self._gradients[:k], self._jacobians[:k]
-        B, self.scalar = secant_matrix(*pairs, y, A, corner, self.scalar, SETTINGS)
+        B, self.scalar = secant_matrix(*self._pairs, self.count, y, A, corner, self.scalar, SETTINGS)
         return B
+
+
+@compiled
+def remember(
+    S: Array, G: Array, J: Array, k: int, x: Array, new_x: Array, g: Array, new_g: Array, A: Array, new_A: Array
+) -> None:
+    """Put the step from x to another point, and what it changes, into the place ``k``."""
+    np.subtract(new_x, x, out=S[k])
+    np.subtract(new_g, g, out=G[k])
+    np.subtract(new_A, A, out=J[k])
 
 
 @compiled
@@ -85,6 +90,7 @@ def secant_matrix(
     S: Array,
     G: Array,
     J: Array,
+    k: int,
     y: Array,
     A: Array,
     corner: Mask,
@@ -95,9 +101,10 @@ def secant_matrix(
 
     Parameters
     ----------
-    S, G, J : (k, n), (k, n), (k, m, n) steps, and changes of gradient and Jacobian over them
+    S, G, J, k : (≥k, n), (≥k, n), (≥k, m, n) k steps, and changes of gradient and Jacobian over them
     y, A, corner : (m,), (m, n), (m,) multipliers, rows, and which of them are active
     """
+    S, G, J = S[:k], G[:k], J[:k]
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow ends as "not definite"
         weighted = y.nonzero()[0]
         Y = G + np.tensordot(y[weighted], J[:, weighted], (0, 1)) if weighted.size else G
