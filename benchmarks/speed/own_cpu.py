@@ -12,10 +12,8 @@ are geometric means over the problems that all solvers compared solve (`benchmar
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import os
-import platform
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,12 +23,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is loaded
 
 import nlopt
 import numpy as np
-import scipy
 from scipy.optimize import Bounds, minimize
 
 import softpenalty
 from benchmarks import judge, problems
-from benchmarks.peers import ipopt
 
 PAGE = Path(__file__).parents[1] / "SPEED.md"
 BEST = json.loads((Path(__file__).parents[1] / "best_values.json").read_text())
@@ -63,7 +59,11 @@ class Remembered:
         self.xl, self.xu = problem.xl, problem.xu
         self.fun, self.grad = remembered(problem.fun), remembered(problem.grad)
         self.blocks = [
-            (kind, remembered(lambda x, r=rows: problem.con(x)[r]), remembered(lambda x, r=rows: problem.jac(x)[r]))
+            (
+                kind,
+                remembered(lambda x, r=rows: problem.con(x)[r]),
+                remembered(lambda x, r=rows: problem.jac(x)[r]),
+            )
             for kind, rows in (("eq", problem.equality), ("ineq", ~problem.equality))
             if rows.any()
         ]
@@ -92,9 +92,9 @@ def ours(p: Remembered) -> Solve:
 def slsqp(p: Remembered) -> Solve:
     """SciPy's SLSQP in its native form."""
     rows, bounds, options = p.dictionaries(), p.bounds, {"ftol": FTOL, "maxiter": 1000}
-    return lambda: minimize(
-        p.fun, p.x0, jac=p.grad, bounds=bounds, constraints=rows, method="SLSQP", options=options
-    ).x
+    return lambda: (
+        minimize(p.fun, p.x0, jac=p.grad, bounds=bounds, constraints=rows, method="SLSQP", options=options).x
+    )
 
 
 def lbfgsb(p: Remembered) -> Solve:

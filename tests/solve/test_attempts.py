@@ -97,7 +97,7 @@ def test_weights_are_raised_until_the_step_promises_a_fall(monkeypatch):
 
 def test_weights_that_promise_too_little_are_raised_to_the_goal():
     one, none = np.ones(1), np.zeros(1)
-    # One row, met by a step of −1 along which nothing else changes; a curvature of 10 asks for weights above 2·y.
+    # One row, met by a step of −1 along which nothing else changes; a curvature of 10 asks for more than 2·y.
     for y, expected in ((0.1, EXACT_GOAL * 10.0), (4.0, 2.0 * 4.0)):
         _, _, curved, weights, _, _, predicted = weigh_step(
             none, np.full((1, 1), 10.0), np.ones((1, 1)), one, one, none, -one, y * one, none, one,

@@ -2,8 +2,8 @@
 
 A function marked ``@compiled`` has a twin of the same name and the same arguments in one of the extension
 modules of this folder. The mark is the only place where one is put for the other, once, when the function is
-defined. The environment variable SOFTPENALTY_CORE chooses: "compiled" or "python"; unset, the core is used where
-it was built.
+defined. The environment variable SOFTPENALTY_CORE chooses: "compiled" or "python"; unset, the core is used
+where it was built.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ def _core() -> tuple[list[ModuleType], str]:
     """The extension modules in use, none for plain Python, and the reason."""
     asked = os.environ.get(VARIABLE, "")
     if asked not in ("", "python", "compiled"):
-        raise ValueError(f"The environment variable {VARIABLE} must be 'python' or 'compiled'; got {asked!r}.")
+        raise ValueError(
+            f"The environment variable {VARIABLE} must be 'python' or 'compiled'; got {asked!r}."
+        )
     if asked == "python":
         return [], f"{VARIABLE}=python"
     try:

@@ -68,7 +68,7 @@ class Rows:
 
     def pull_back(self, multipliers: Array, size: int) -> Array:
         """Return, for each of `size` values, the sum of the multipliers of its rows."""
-        return np.bincount(self.source, multipliers, size)
+        return np.bincount(self.source, multipliers, size).astype(float, copy=False)
 
 
 def stack_rows(

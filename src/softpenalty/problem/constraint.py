@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..formulas.operators import find_operator
 from ..core import compiled
+from ..formulas.operators import find_operator
 from ..types import Array
 
 __all__ = ["DIFFERENCES", "Constraint"]

@@ -88,6 +88,6 @@ def finite_parts(parts: list[Array]) -> bool:
 
 @compiled
 def joined(parts: list[Array]) -> tuple[float, Array, list[int]]:
-    """The objective, all values (k,), and how many each function has, from one array (size,) of each function."""
+    """The objective, all values (k,), and how many each function has, from one array of each function."""
     values = np.concatenate([np.zeros(0), *parts[1:]])
     return float(parts[0][0]), values, [part.size for part in parts[1:]]

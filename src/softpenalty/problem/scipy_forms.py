@@ -246,5 +246,7 @@ def _check_order(call: str, argument: str, lower: Array, upper: Array) -> None:
 
 @compiled
 def ordered(lower: Array, upper: Array) -> bool:
-    """Whether every lower limit is at or below its upper one, none is +inf and no upper one −inf, (n,) both."""
-    return lower.shape == upper.shape and bool(((lower <= upper) & (lower < np.inf) & (upper > -np.inf)).all())
+    """Whether every lower limit (n,) is at or below its upper one, none is +inf and no upper one −inf."""
+    return lower.shape == upper.shape and bool(
+        ((lower <= upper) & (lower < np.inf) & (upper > -np.inf)).all()
+    )

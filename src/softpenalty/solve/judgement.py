@@ -93,7 +93,7 @@ def rows_judged(
     tolerance: float,
     rounding: Array | None,
 ) -> tuple[bool, float, float]:
-    """Whether all rows (m,) are met but for ``tolerance`` and ``rounding``; worst violation; complementarity."""
+    """Whether all rows (m,) are met but for ``tolerance`` and ``rounding``; worst violation and slackness."""
     residuals = sign * errors
     violations = np.maximum(residuals, floor * residuals)
     allowed = tolerance * np.maximum(1.0, np.abs(target)) + (0.0 if rounding is None else rounding)

@@ -155,7 +155,7 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
 def holding(
     errors: Array, target: Array, equality: Mask, x: Array, lower: Array, upper: Array, near: float
 ) -> tuple[list[int], list[int], list[int]]:
-    """The rows that hold with equality, and the variables at their lower and upper bounds, unless these are equal."""
+    """The rows that hold with equality, and the variables, fixed ones aside, at their bounds."""
     active = equality | (np.abs(errors) <= near * np.maximum(1.0, np.abs(target)))
     loose = lower < upper
     places = active, (x <= lower) & loose, (x >= upper) & loose

@@ -30,7 +30,7 @@ BALANCED_SHARE = 0.3  # the balanced merit is used where it predicts a fall of t
 
 
 class Merit(Protocol):
-    """A penalty of the unit rows' errors (m,), or of errors divided by ``units`` (m,) where these are given."""
+    """A penalty of the unit rows' errors (m,), or of errors divided by ``units`` (m,) if these are given."""
 
     def penalty(self, errors: Array, units: Array | None = None) -> float: ...
 
@@ -134,7 +134,7 @@ def weigh_step(
     share: float,
     goal: float,
 ) -> tuple[Array, float, float, Array, Array, float, float]:
-    """The fields of a plan: weights at least ``factor``·|y|, raised to predict ``goal`` where below ``share``."""
+    """The fields of a plan: weights of ``factor``·|y| at least, raised to the ``goal`` where below ``share``."""
     change = a @ d
     errors = b + change
     fall = v - np.maximum(errors, floor * errors)

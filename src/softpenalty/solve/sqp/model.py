@@ -268,7 +268,7 @@ def residuals(values: Array, source: Indices | None, sign: Array, target: Array)
 def row_gradients(
     J: Array, source: Indices | None, sign: Array, free: Indices | None, units: Array, shortest: float
 ) -> tuple[Array, Array, bool]:
-    """Jacobian (m, n) of the rows, their lengths (m,) with 1 in place of less than ``shortest``; all finite?"""
+    """Jacobian (m, n) of the rows, their lengths (m,), 1 where below ``shortest``; whether all are finite."""
     A = J[: sign.size] if source is None else J[source]
     A = (A if free is None else A[:, free]) * sign[:, None] * units
     lengths = np.sqrt(np.vecdot(A, A))
@@ -279,7 +279,7 @@ def row_gradients(
 def shifted(
     x: Array, d: Array, t: float, lower: Array, upper: Array, bounded: bool, held: float, rounded: float
 ) -> Array:
-    """``x + t·d`` (n,), exactly at a bound where it is off by the subproblem's accuracy or by rounding only."""
+    """``x + t·d`` (n,), exactly at a bound that it misses by the subproblem's accuracy or rounding only."""
     step = t * d
     new: Array = x + step
     if not bounded:
@@ -311,7 +311,7 @@ def merit_rounding(
 
 @compiled
 def broken_rows(r: Array, floor: Array) -> Array:
-    """How far each row is broken, (m,): max(r, floor·r) with floor −1 for equalities and 0 for inequalities."""
+    """How far each row is broken, (m,): max(r, floor·r), floor being −1 for equalities, else 0."""
     violations: Array = np.maximum(r, floor * r)
     return violations
 

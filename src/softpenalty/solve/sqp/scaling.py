@@ -91,4 +91,3 @@ def _from_derivatives(M: Array, size: Array, sweeps: int) -> Array:
     columns *= np.median(size[present][sized] / columns[sized]) if sized.any() else 1.0 / np.median(columns)
     exponents[present] = np.log2(columns)
     return exponents
-

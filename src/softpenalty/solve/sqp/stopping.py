@@ -27,7 +27,16 @@ def seen(model: Model, state: State, tolerances: Tolerances, local: Local, step:
     """The current point as the tests, the history and the result see it."""
     point = state.point
     violation, distance, length, worst, residual, y = measures(
-        local.v, point.length, model.target_size, local.x_size, ROUNDING, point.g, step.y, local.a, step.z, step.d
+        local.v,
+        point.length,
+        model.target_size,
+        local.x_size,
+        ROUNDING,
+        point.g,
+        step.y,
+        local.a,
+        step.z,
+        step.d,
     )
     f_size = max(state.f_unit, abs(point.f)) or 1.0
     noise = point.g_noise
@@ -60,7 +69,7 @@ def measures(
     z: Array,
     d: Array,
 ) -> tuple[float, float, float, float, Array, Array]:
-    """Relative violation, distance in x, length of the step, violation, residual (n,) and the rows' multipliers.
+    """Relative violation, distance in x, length of the step, violation, residual (n,), multipliers (m,).
 
     A row cannot be met better than rounding in x allows.
     """

@@ -1,7 +1,7 @@
 """Curvature from first derivatives: SR1 rebuilt at every iteration, else damped BFGS.
 
-Both matrices are a diagonal plus a sum of outer products, one or two a pair, and are kept as such until all pairs
-are in: then one matrix product gives B. A pair costs as many numbers as the products before it, not n².
+Both matrices are a diagonal plus a sum of outer products, one or two a pair, and are kept as such until all
+pairs are in: then one matrix product gives B. A pair costs as many numbers as the products before it, not n².
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class SecantCurvature:
         self.scalar = 1.0
         self.count = 0
         # Steps, changes of the gradient and of the Jacobian.
-        self._pairs = tuple(np.empty((self.memory, *shape)) for shape in ((n,), (n,), (m, n)))
+        k = self.memory
+        self._pairs = np.empty((k, n)), np.empty((k, n)), np.empty((k, m, n))
 
     def begin(self, point: Point, scale: float) -> Array:
         """Forget all steps."""
@@ -70,14 +71,23 @@ class SecantCurvature:
         return self.matrix(y, new.A, corner)
 
     def matrix(self, y: Array, A: Array, corner: Mask) -> Array:
-        """Positive definite (n, n) for multipliers ``y`` (m,) and rows A (m, n), active where ``corner`` (m,)."""
+        """Positive definite (n, n) for multipliers ``y`` (m,) and rows A (m, n), active in their ``corner``."""
         B, self.scalar = secant_matrix(*self._pairs, self.count, y, A, corner, self.scalar, SETTINGS)
         return B
 
 
 @compiled
 def remember(
-    S: Array, G: Array, J: Array, k: int, x: Array, new_x: Array, g: Array, new_g: Array, A: Array, new_A: Array
+    S: Array,
+    G: Array,
+    J: Array,
+    k: int,
+    x: Array,
+    new_x: Array,
+    g: Array,
+    new_g: Array,
+    A: Array,
+    new_A: Array,
 ) -> None:
     """Put the step from x to another point, and what it changes, into the place ``k``."""
     np.subtract(new_x, x, out=S[k])

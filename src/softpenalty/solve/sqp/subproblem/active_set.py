@@ -47,7 +47,7 @@ def guessed(
     smallest_step: float,
     residual: float,
 ) -> tuple[Array, Array, Array, States] | None:
-    """Step (n,), multipliers of rows (m,) and bounds (n,), and states (m + n,) of the exact solution, or None."""
+    """Step (n,), multipliers of rows (m,) and bounds (n,), and states (m + n,), all exact; or None."""
     n, m = g.size, b.size
     size_g = largest(g)
     primal, tolerance, dual_tolerance = np.empty(m + n), np.empty(m + n), np.empty(m + n)

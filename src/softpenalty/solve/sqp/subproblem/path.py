@@ -51,7 +51,7 @@ def followed(
     deadline: float,
     settings: tuple[float, ...],
 ) -> tuple[Array, Array, Array, States] | None:
-    """Step (n,), multipliers of rows (m,) and bounds (n,), and states (m + n,) at the end of the path, or None."""
+    """Step (n,), multipliers of rows (m,) and bounds (n,), and states (m + n,) at the path's end, or None."""
     path = _Path(QP(g, B, a, b, low, high))
     for _ in range(MAX_ITERATIONS):
         if path.at_end() or time.perf_counter() > deadline or not path.advance():

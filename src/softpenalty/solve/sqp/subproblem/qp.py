@@ -56,4 +56,5 @@ def boxes(low: Array, high: Array, lower: Array, upper: Array) -> tuple[Array, A
 @compiled
 def in_corner(states: States, equality: Mask) -> Mask:
     """Which rows (m,) are in their corner or meant to be."""
-    return (states[: equality.size] == CORNER) | equality
+    corner: Mask = (states[: equality.size] == CORNER) | equality
+    return corner
