@@ -127,7 +127,7 @@ def test_the_subproblem(seed, nu):
 
 @built
 @pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize(("n", "m", "k"), [(1, 0, 1), (3, 2, 2), (6, 4, 9)])
+@pytest.mark.parametrize(("n", "m", "k"), [(1, 0, 1), (3, 2, 2), (6, 4, 9), (120, 0, 5), (120, 2, 5)])
 @pytest.mark.parametrize("convex", [True, False])
 def test_the_curvature(n, m, k, convex, seed):
     rng = np.random.default_rng(seed)

@@ -81,15 +81,17 @@ cdef void remove_part(double* v, double* s, double* V, double* share, double* pa
 cdef void bfgs(
     double* B, int n, int k, double* S, double* Y, double* ss, double* sy, double gamma, double lowest_scalar,
     double highest_scalar, double damping, double* V, double* share, double* parts, double* scaled, double* diagonal,
-    double* work,
+    double* work, bint spanned,
 ) noexcept:
-    """Powell-damped BFGS over the pairs from their smallest curvature: always definite."""
+    """Powell-damped BFGS over the pairs: always definite."""
     cdef int i, j, kept = 0
     cdef double start = gamma, product, sBs, theta
     cdef bint any_positive = False
     cdef Numbers Bs, change
     for i in range(k):
-        if sy[i] > 0.0 and (not any_positive or sy[i] / ss[i] < start):
+        if sy[i] > 0.0 and not spanned:
+            start = dot(n, Y + i * n, Y + i * n) / sy[i]
+        elif sy[i] > 0.0 and (not any_positive or sy[i] / ss[i] < start):
             start = sy[i] / ss[i]
             any_positive = True
     start = min(max(start, lowest_scalar), highest_scalar)
@@ -138,9 +140,9 @@ cdef void put_change(cnp.ndarray kept, int k, object old, object new):
 def secant_matrix(S, G, J, int k, y, A, corner, double scalar, settings):
     cdef cnp.ndarray S_ = plain(S), G_ = plain(G), J_ = plain(J), y_ = plain(y), A_ = plain(A), c_ = corner
     cdef int n = <int> cnp.PyArray_DIM(S_, 1), m = length(y_)
-    cdef int i, j, kept = 0, active = 0, trial, trials
+    cdef int i, j, kept = 0, active = 0, trial, trials, most
     cdef double pairing, fading, low, high, spread, tiny, smallest, damping, convexifying, growth
-    pairing, fading, low, high, spread, tiny, smallest, damping, convexifying, growth, trials = settings
+    pairing, fading, low, high, spread, tiny, smallest, damping, convexifying, growth, trials, most = settings
     cdef cnp.ndarray B_ = matrix(n, n)
     cdef Numbers pS = data(S_), pJ = data(J_), B = data(B_), v
     cdef double yy, vs, gamma, weight, square, total
@@ -186,6 +188,9 @@ def secant_matrix(S, G, J, int k, y, A, corner, double scalar, settings):
         else:
             for j in range(n):
                 diagonal[j] = gamma
+        if m == 0 and n > most:
+            bfgs(B, n, k, pS, Y, ss, sy, gamma, low, high, damping, V, share, parts, scaled, diagonal, work, False)
+            return B_, gamma
         for i in range(k):
             v = V + kept * n
             for j in range(n):
@@ -217,7 +222,7 @@ def secant_matrix(S, G, J, int k, y, A, corner, double scalar, settings):
                     memcpy(B, augmented, entries * sizeof(double))
                     return B_, gamma
                 weight *= growth
-        bfgs(B, n, k, pS, Y, ss, sy, gamma, low, high, damping, V, share, parts, scaled, diagonal, work)
+        bfgs(B, n, k, pS, Y, ss, sy, gamma, low, high, damping, V, share, parts, scaled, diagonal, work, True)
         return B_, gamma
     finally:
         free(memory)

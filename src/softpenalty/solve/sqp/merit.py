@@ -134,7 +134,7 @@ def weigh_step(
     share: float,
     goal: float,
 ) -> tuple[Array, float, float, Array, Array, float, float]:
-    """The fields of a plan: weights of ``factor``·|y| at least, raised to the ``goal`` where below ``share``."""
+    """The fields of a plan: weights of ``factor``·|y| or more, raised to ``goal`` where below ``share``."""
     change = a @ d
     errors = b + change
     fall = v - np.maximum(errors, floor * errors)

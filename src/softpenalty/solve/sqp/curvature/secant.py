@@ -25,7 +25,8 @@ __all__ = ["SecantCurvature", "damped_bfgs"]
 
 PAIRING = 1e-8  # s·y and SR1 denominators below this share of |s||y| carry no curvature
 FADING = 0.1  # on the scalar curvature when no pair has a positive one
-MEMORY = (10, 2, 100)  # pairs kept: at least 10, and 2n up to 100
+SPANNED = 100  # variables up to which 2n pairs are kept, which span their space
+MEMORY = (10, 2, 40)  # pairs kept: at least 10; 2n; 40 where they do not span the space
 MEMORY_ENTRIES = 20_000_000  # ... but no more numbers than this (160 MB)
 DIAGONAL_SPREAD = 10.0  # entries of the initial diagonal stay within this factor of the scalar curvature
 TINY = 1e-30  # relative; in place of a zero divisor
@@ -33,7 +34,7 @@ DEFINITE = 1e-4  # smallest eigenvalue of a usable secant matrix, relative to th
 DAMPING = 0.2  # s·y ≥ 0.2 s·Bs (Powell 1978)
 SETTINGS = (
     PAIRING, FADING, *LIMITS, DIAGONAL_SPREAD, TINY, DEFINITE, DAMPING,
-    CONVEXIFYING, CONVEXIFYING_GROWTH, CONVEXIFYING_TRIALS,
+    CONVEXIFYING, CONVEXIFYING_GROWTH, CONVEXIFYING_TRIALS, SPANNED,
 )  # fmt: skip
 
 
@@ -45,8 +46,8 @@ class SecantCurvature:
     """
 
     def __init__(self, n: int, m: int) -> None:
-        pairs = min(MEMORY[1] * n, MEMORY[2], MEMORY_ENTRIES // max(1, m * n))
-        self.memory = max(MEMORY[0], pairs)
+        pairs = MEMORY[1] * n if n <= SPANNED else MEMORY[2]
+        self.memory = max(MEMORY[0], min(pairs, MEMORY_ENTRIES // max(1, m * n)))
         self.n, self.m = n, m
         self.scalar = 1.0
         self.count = 0
@@ -71,7 +72,7 @@ class SecantCurvature:
         return self.matrix(y, new.A, corner)
 
     def matrix(self, y: Array, A: Array, corner: Mask) -> Array:
-        """Positive definite (n, n) for multipliers ``y`` (m,) and rows A (m, n), active in their ``corner``."""
+        """Positive definite (n, n) for multipliers ``y`` (m,), and rows A (m, n) active where ``corner``."""
         B, self.scalar = secant_matrix(*self._pairs, self.count, y, A, corner, self.scalar, SETTINGS)
         return B
 
@@ -123,6 +124,8 @@ def secant_matrix(
         scalar = float(sy[good[-1]] / ss[good[-1]]) if good.size else FADING * scalar
         gamma = min(max(scalar, LIMITS[0]), LIMITS[1])
         diagonal = _diagonal(S, Y, gamma) if len(S) > 1 else np.full(S.shape[1], gamma)
+        if y.size == 0 and S.shape[1] > SPANNED:
+            return damped_bfgs(S, Y, ss, sy, gamma, spanned=False), gamma
         B = _sr1(S, Y, ss, diagonal)
         if is_definite(B, DEFINITE * gamma):
             return B, gamma
@@ -155,11 +158,20 @@ def _sr1(S: Array, Y: Array, ss: Array, diagonal: Array) -> Array:
     return _assembled(diagonal, V[:kept], share[:kept])
 
 
-def damped_bfgs(S: Array, Y: Array, ss: Array, sy: Array, gamma: float) -> Array:
-    """Powell-damped BFGS over the pairs (k, n) from their smallest curvature: always definite."""
+def damped_bfgs(S: Array, Y: Array, ss: Array, sy: Array, gamma: float, spanned: bool = True) -> Array:
+    """Powell-damped BFGS over the pairs (k, n) from their smallest curvature: always definite.
+
+    Where neither pairs nor rows span the space, most directions have no other curvature than the one begun with:
+    then it is the largest along the newest pair, as in limited-memory methods (Liu & Nocedal 1989).
+    """
     k, n = S.shape
-    curvatures = sy[sy > 0.0] / ss[sy > 0.0]
-    start = min(max(float(curvatures.min()) if curvatures.size else gamma, LIMITS[0]), LIMITS[1])
+    curved = np.flatnonzero(sy > 0.0)
+    start = gamma
+    if curved.size and not spanned:
+        start = float(np.vecdot(Y[curved[-1]], Y[curved[-1]]) / sy[curved[-1]])
+    elif curved.size:
+        start = float((sy[curved] / ss[curved]).min())
+    start = min(max(start, LIMITS[0]), LIMITS[1])
     V, share, kept = np.empty((2 * k, n)), np.empty(2 * k), 0
     for s, change, product in zip(S, Y, sy.tolist(), strict=True):
         Bs = start * s + (share[:kept] * (V[:kept] @ s)) @ V[:kept]
