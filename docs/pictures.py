@@ -1,7 +1,17 @@
-"""Draw the pictures of the README, with the library itself: `make pictures`."""
+"""Draw the pictures of README and docs, with the library itself: `make pictures`.
+
+Pages are photographed with chromium where it is installed; that of the study needs its folder, by default
+``study-output``: ``python docs/pictures.py [FOLDER]``.
+"""
 
 from __future__ import annotations
 
+import io
+import runpy
+import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import matplotlib
@@ -9,8 +19,10 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from PIL import Image
 from scipy.optimize import minimize
 
+import softpenalty
 from softpenalty import KERNELS, Constraint, penalize, predicted_error
 
 IMAGES = Path(__file__).parent / "images"
@@ -54,8 +66,75 @@ def draw_corner(axes: plt.Axes) -> None:
     axes.legend(fontsize=8, loc="lower right")
 
 
-def main() -> None:
+def many_loads() -> softpenalty.solve.result.Result:
+    """A problem with thirty constraints, nine of which are active."""
+    generator = np.random.default_rng(3)
+    A, c = generator.normal(size=(30, 12)), generator.normal(size=12)
+    limits = generator.uniform(1, 4, 30) * np.exp(generator.normal(size=30))
+    loads = [
+        Constraint(lambda x, i=i: A[i] @ x + 0.1 * np.sin(x[i % 12]), "<", limits[i], name=f"load {i}")
+        for i in range(30)
+    ]
+    return softpenalty.minimize(
+        lambda x: c @ x + 0.02 * x @ x + 0.001 * (x**4).sum(), np.full(12, 3.0), constraints=loads
+    )
+
+
+def draw_histories(design: softpenalty.solve.result.Result) -> None:
+    """`result.plot()` of a design on light paper and of thirty constraints on dark paper."""
+    for name, style, result in (
+        ("plot", "default", design),
+        ("plot-dark", "dark_background", many_loads()),
+    ):
+        with plt.style.context(style):
+            pixels = io.BytesIO()
+            result.plot().savefig(pixels, dpi=80)
+            plt.close("all")
+        shrink(Image.open(pixels), IMAGES / f"{name}.png")
+
+
+def photograph(page: Path, name: str, width: int, height: int) -> None:
+    """A page as a picture, if there is a browser."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        sys.stderr.write(f"chromium is not installed: {name}.png stays as it is\n")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        picture = Path(folder) / "page.png"
+        subprocess.run(
+            [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+             "--no-first-run", "--hide-scrollbars", f"--user-data-dir={folder}/profile",
+             f"--screenshot={picture}", f"--window-size={width},{height}", page.absolute().as_uri()],
+            check=True, capture_output=True, timeout=60,
+        )  # fmt: skip
+        shrink(Image.open(picture), IMAGES / f"{name}.png")
+
+
+def shrink(picture: Image.Image, path: Path) -> None:
+    """Save with a palette: a third of the size, no difference to be seen."""
+    picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+def main(study: Path) -> None:
     IMAGES.mkdir(exist_ok=True)
+    draw_overview()
+    design = runpy.run_path(str(IMAGES.parents[1] / "examples" / "design.py"))["WELDED_BEAM"].solve()
+    draw_histories(design)
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "report.html"
+        look = "margin: 0; padding: 4px 14px; font: 14px system-ui, DejaVu Sans, sans-serif"
+        page.write_text(
+            f'<!doctype html><meta charset="utf-8"><body style="{look}">{design._repr_html_()}',
+            encoding="utf-8",
+        )
+        photograph(page, "notebook", 880, 345)
+    report = study / "report.html"
+    if report.is_file():
+        photograph(report, "study", 1280, 980)
+
+
+def draw_overview() -> None:
+    """Penalty functions, the error they leave, and their paths into a corner."""
     plt.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False})
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
 
@@ -86,4 +165,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "study-output"))

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from softpenalty import __version__, cli
+from softpenalty.study.design.experiments import CONFIGURATIONS, EXPERIMENTS
 from softpenalty.study.records import RECORDS_NAME, Records
 
 pytest.importorskip("numba")
@@ -97,6 +98,48 @@ def test_options_before_the_step_count_too(tmp_path, capsys):
     assert cli.main(asked) == 0
     assert "8 trials added" in capsys.readouterr().out
     assert cli.main(["study", "--out", place, "export", "--format", "csv"]) == 0
+
+
+def test_list_says_what_is_on_file(tmp_path, capsys):
+    """Two studies in one folder: a part of one experiment, and a whole one."""
+    for place in ("a", "b"):
+        assert cli.main(["study", "run", *QUICK, "--out", str(tmp_path / place)]) == 0
+    capsys.readouterr()
+    assert cli.main(["study", "list", "--out", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines if "samples a cell" in line] == [
+        str(tmp_path / "a"),
+        str(tmp_path / "b"),
+    ]
+    # 3 samples of 2 of 8 dimensions, with 4 configurations
+    assert lines[1].split() == ["planes", "24", "of", "96", "25%"]
+    assert lines[3].split() == ["sigma", "0", "of", "84", "0%"]
+    assert "the rest takes about" in lines[8]
+
+
+def test_list_of_a_complete_study(tmp_path, capsys):
+    samples = ["--samples", "1", "--out", str(tmp_path)]
+    assert cli.main(["study", "run", *samples]) == 0
+    capsys.readouterr()
+    assert cli.main(["study", "list", "--out", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1].strip() == "complete" and all("100%" in line for line in lines[1:-1])
+
+
+def test_list_of_nothing(tmp_path, capsys):
+    assert cli.main(["study", "list", "--out", str(tmp_path / "none")]) == 2
+    error = capsys.readouterr().err
+    assert len(error.splitlines()) == 1 and "No records" in error
+
+
+@pytest.mark.parametrize("step", [[], ["run"]])
+def test_help_lists_all_names(capsys, step):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["study", *step, "--help"])
+    assert stopped.value.code == 0
+    text = " ".join(capsys.readouterr().out.split())
+    for name in (*EXPERIMENTS, *CONFIGURATIONS):
+        assert name in text
 
 
 @pytest.mark.parametrize("step", [["check"], ["export", "--format", "csv"], ["run", *QUICK]])

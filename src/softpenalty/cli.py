@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,8 @@ from typing import TYPE_CHECKING, NoReturn
 from . import __version__
 from .extras import install_hint
 from .study import StudyError
+from .study.design.experiments import CONFIGURATIONS, EXPERIMENTS
+from .study.design.published import DIMENSIONS
 from .study.design.settings import DEFAULT_SAMPLES, DEFAULT_SEED, ENGINES, MODES
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ STEPS = {
     "report": "write tables, figures and report.html from the file",
     "check": "compare with the paper; exit code 0 only if it is reproduced",
     "export": "write the trials as CSV and Parquet",
+    "list": "say what is on file, how complete it is and how long the rest takes",
 }
 DEFAULTS = {
     "out": Path("study-output"),
@@ -47,6 +51,13 @@ DEFAULTS = {
     "scheduler": None,
     "format": None,
 }
+
+
+class _Format(argparse.HelpFormatter):
+    """Names with a hyphen stay whole."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(text, width, break_on_hyphens=False)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -101,14 +112,17 @@ def _parser() -> _Parser:
     study = commands.add_parser(
         "study",
         parents=[_place(), _running()],
+        formatter_class=_Format,
         help="reproduce the paper's experiments",
         description="Reproduce the paper's experiments and figures. Without a step: run, then report.",
-        epilog="A run that was stopped goes on where it was; more --samples add only the missing trials.",
+        epilog="A run that was stopped goes on where it was; more --samples add only the missing trials. "
+        "Several names follow each other or stand with commas, those of two words in quotes.",
     )
     steps = study.add_subparsers(dest="step", metavar="|".join(STEPS), title="steps")
     own = {"run": [_running()], "export": [_exporting()]}
     for name, text in STEPS.items():
-        steps.add_parser(name, parents=[_place(), *own.get(name, [])], help=text, description=f"{text}.")
+        parents = [_place(), *own.get(name, [])]
+        steps.add_parser(name, parents=parents, formatter_class=_Format, help=text, description=f"{text}.")
     return parser
 
 
@@ -127,9 +141,13 @@ def _running() -> _Parser:
     options = _shared()
     add = options.add_argument_group("what is run, and where").add_argument
     add("--samples", type=int, help=f"problems per cell (default: {DEFAULTS['samples']})")
-    add("--experiments", nargs="+", metavar="NAME", help="only these experiments (default: all)")
-    add("--dimensions", nargs="+", metavar="N", help="only these dimensions (default: all)")
-    add("--configurations", nargs="+", metavar="NAME", help="only these configurations (default: all)")
+    for option, metavar, names in (
+        ("experiments", "NAME", EXPERIMENTS),
+        ("dimensions", "N", map(str, DIMENSIONS)),
+        ("configurations", "NAME", CONFIGURATIONS),
+    ):
+        known = ", ".join(f"'{name}'" if " " in name else name for name in names)
+        add(f"--{option}", nargs="+", metavar=metavar, help=f"only some of: {known} (default: all)")
     add("--seed", type=int, help=f"seed of the study (default: {DEFAULTS['seed']})")
     add("--engine", choices=ENGINES, help="default: numba if it is installed")
     add(
@@ -162,6 +180,8 @@ def _study(asked: argparse.Namespace) -> int:
         return _check(asked.out)
     if asked.step == "export":
         _export(asked.out, asked.format)
+    if asked.step == "list":
+        _list(asked.out)
     return 0
 
 
@@ -218,6 +238,31 @@ def _export(out: Path, only: str | None) -> None:
         for name, export in (("csv", export_csv), ("parquet", export_parquet)):
             if only in (None, name):
                 _say(str(export(records, out / f"records.{name}")))
+
+
+def _list(folder: Path) -> None:
+    from .study.compute.inventory import find_studies, take
+
+    for place in find_studies(folder):
+        found = take(place)
+        meta = found.meta
+        _say(
+            f"{place}: {found.done:,} of {found.total:,} trials, {meta['samples']} samples a cell, "
+            f"{meta['problems']} problems, seed {meta['seed']}, engine {meta['engine']}"
+        )
+        for part in found.parts:
+            _say(f"  {part.experiment:<10}{part.done:>9,} of {part.total:>7,}{part.done / part.total:>8.0%}")
+        if found.done == found.total:
+            _say("  complete")
+        elif found.done:
+            _say(f"  the rest takes about {_duration(found.seconds_left)}, as fast as what is on file")
+
+
+def _duration(seconds: float) -> str:
+    """A time to the nearest unit that matters."""
+    if seconds < 90.0:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60.0:.0f} min" if seconds < 5400.0 else f"{seconds / 3600.0:.1f} h"
 
 
 def _names(texts: Sequence[str] | None) -> list[str] | None:

@@ -45,7 +45,7 @@ def test_the_arguments_that_are_suggested_exist():
 
 
 @pytest.mark.parametrize("how", ["options", "keyword", "scipy"])
-@pytest.mark.parametrize("name", ["ftol", "gtol", "eps", "finite_diff_rel_step", "maxfun", "iprint"])
+@pytest.mark.parametrize("name", ["ftol", "gtol", "rhobeg", "maxfun", "iprint"])
 def test_options_of_scipys_methods_warn(name, how):
     with pytest.warns(OptimizeWarning, match=f"does not know the option.*'{name}'"):
         if how == "scipy":

@@ -16,6 +16,7 @@ from softpenalty.study.records import RECORDS_NAME, Records, Trial
 
 KERNELS = {c.name: (c.kernel, c.combination, c.sigma, c.alpha) for c in STANDARD}
 ERROR_SPREAD, ITERATION_SPREAD = 0.9, 0.35  # standard deviations of the logarithms, about the real ones
+SOLVERS = {"minimize": (2.0, 1.5), "slsqp": (20.0, 1.0)}  # iterations on planes and, times 12, on spheres
 BALANCE = {"balance norm": "algebraic norm", "balance sum": "algebraic sum"}
 
 Change = Callable[[str, str, int, str, str], float]
@@ -32,7 +33,7 @@ def nothing(experiment: str, dimension: int, configuration: str) -> bool:
 
 def needless(experiment: str, dimension: int, configuration: str) -> bool:
     """What neither the table nor the check needs."""
-    return experiment in ("exact", "balance")
+    return experiment in ("exact", "balance", "solvers")
 
 
 def read_facts(folder: Path, samples: int = 500, *, skip: Skip = needless, **options: Any) -> Facts:
@@ -68,7 +69,7 @@ def _trials(samples: int, change: Change, skip: Skip, lost: float) -> Iterator[T
     for experiment, kind, n, name, sigma, alpha, error, iterations in _cells():
         if skip(experiment, n, name):
             continue
-        kernel, combination, _, _ = KERNELS[BALANCE.get(name, name)]
+        kernel, combination, _, _ = KERNELS.get(BALANCE.get(name, name), ("none", "none", 0.0, 0.0))
         distances = error * change(experiment, kind, n, name, "error") * np.exp(ERROR_SPREAD * shape)
         if (experiment, sigma) == ("sigma", min(SIGMAS)) and name != published.COURANT_BELTRAMI:
             distances[samples - round(lost * samples) :] = 30.0
@@ -95,6 +96,8 @@ def _cells() -> Iterator[tuple[str, str, int, str, float, float, float, float]]:
             for name, fixed in BALANCE.items():
                 error, iterations = (published.MEDIANS[kind, n, fixed, q] for q in published.QUANTITIES)
                 yield "balance", kind, n, name, 15.0, 0.01, 1e-3 * error, 0.5 * iterations
+            for name, (planes, spheres) in SOLVERS.items():
+                yield "solvers", kind, n, name, 0.0, 0.0, 1e-9, planes if kind == "planes" else 12.0 * spheres
     n = published.SWEEP_DIMENSION
     for name, (_, _, usual, alpha) in KERNELS.items():
         error, iterations = (published.MEDIANS["planes", n, name, q] for q in published.QUANTITIES)

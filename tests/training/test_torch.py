@@ -295,7 +295,7 @@ def test_resume_is_bit_for_bit(tmp_path, dtype):
 def test_it_holds_buffers_only_and_copies():
     con = sp.AdaptivePenalty(2, alpha=torch.tensor([0.1, 0.2]))
     assert list(con.parameters()) == []
-    assert set(con.state_dict()) == {"log_sigma", "shift", "mean", "last", "spread", "times"}
+    assert set(con.state_dict()) == {"log_sigma", "shift", "mean", "spread", "times"}
     step(copy.deepcopy(con), [0.1, 0.1])
     assert con.times.tolist() == [0, 0]
     assert "operator='<'" in repr(con)
@@ -395,6 +395,63 @@ def test_it_warns_once_where_a_limit_holds_it_back(limit):
         for _ in range(1100):
             step(con, [1.0])
     assert len(caught) == 1
+
+
+# --- NumPy and PyTorch ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("rule", ["bounded", "log"])
+@pytest.mark.parametrize("alpha", [0.1, torch.tensor([0.1, 0.2, 0.3]), "auto"], ids=["one", "each", "auto"])
+def test_without_numpy_it_gives_the_same(monkeypatch, operator, rule, alpha):
+    """As on other devices than the CPU; with a constraint that comes late, and errors that are not finite."""
+    settings = {"operator": operator, "rule": rule, "alpha": alpha, "eta": 0.1, "tolerance": 0.01}
+    batches = torch.randn(30, 3, generator=torch.Generator().manual_seed(0)) * 0.1
+    batches[:5, 2], batches[7, 0], batches[9, 1] = math.nan, math.inf, -math.inf
+    quick, plain = (sp.AdaptivePenalty(3, **settings) for _ in range(2))
+    for errors in batches:
+        weights = []
+        for con in (quick, plain):
+            with monkeypatch.context() as patch:
+                if con is plain:
+                    patch.setattr(sp, "numpy_views", lambda given: None)
+                variable = errors.clone().requires_grad_()
+                loss = con(variable)
+                loss.backward()
+                con.update()
+            assert loss.dtype == torch.float32
+            weights.append(variable.grad)
+        torch.testing.assert_close(*weights, rtol=1e-6, atol=1e-6)
+    for name, value in state_of(plain).items():
+        torch.testing.assert_close(getattr(quick, name), value, rtol=1e-6, atol=1e-6)
+        assert getattr(quick, name).dtype == torch.float32
+
+
+def test_within_transforms_of_functions():
+    con = sp.AdaptivePenalty(1, sigma=0.5)
+    gradient = torch.func.grad(lambda x: con(x).sum())(torch.tensor([1.0]))
+    assert gradient.item() == pytest.approx(0.5)
+
+
+def test_a_step_keeps_nothing_of_the_steps_before():
+    """A buffer that stays is not wrapped again and again, and the errors given are not held on to."""
+    con = sp.AdaptivePenalty(1, decay=0.0)
+    shift, errors = con.shift, torch.tensor([0.1])
+    for _ in range(2):
+        con(errors)
+        con.update()
+    assert con.shift is shift
+    errors.fill_(9.0)
+    assert con.mean.item() == pytest.approx(0.1)
+
+
+def test_a_copy_made_before_the_update_takes_the_step():
+    con = sp.AdaptivePenalty(1)
+    con(torch.tensor([0.1]))
+    later = copy.deepcopy(con)
+    later.update()
+    assert con.times.item() == 0
+    assert later.times.item() == 1
 
 
 # --- compiled, mixed precision, several processes -----------------------------------------------------------

@@ -134,7 +134,7 @@ class Softplus(Kernel):
         return value, _rising(xp, error, missing), missing / whole * (LN2 / alpha)
 
     def tilt_formula(self, xp: Any, error: Array, alpha: Array) -> Array:
-        return xp.tanh(error / alpha * (LN2 / 2.0))
+        return xp.tanh(error / (alpha * (2.0 / LN2)))
 
     def inverse_slope_formula(self, xp: Any, fraction: Array, alpha: Array) -> Array:
         return alpha * xp.log2(fraction / (1.0 - fraction))

@@ -46,6 +46,7 @@ class Calls:
     alone : likewise for a single point, which need not go to another process
     guard : told how many points are about to be evaluated, 0 for derivatives; it raises to stop the search
     journal : answers for what is known already and keeps what is new
+    record : every point (n,) with objective and values (1 + k,) there, where somebody wants to have them
     points : at which the functions were called, those of differences included
     failures : points at which one of them failed
     messages : kind of failure → the first message of that kind
@@ -57,6 +58,7 @@ class Calls:
         self.alone: Map = map
         self.guard: Callable[[int], None] | None = None
         self.journal: Journal | None = None
+        self.record: list[tuple[Array, Array]] | None = None
         self.points = self.failures = 0
         self.messages: dict[str, str] = {}
         self.last_failure: Exception | None = None
@@ -64,7 +66,8 @@ class Calls:
     def sample(self, sample: Sample, points: list[Array]) -> list[list[Array] | None]:
         """What the functions of `sample` return at some points (n,), None where one of them failed."""
         self._allow(len(points))
-        if len(points) == 1 and self.journal is None and self.alone is map:  # the usual case, at once
+        plain = self.journal is None and self.record is None and self.alone is map
+        if plain and len(points) == 1:  # the usual case, at once
             answer = sample(points[0])
             self.points += 1
             return [self._accepted(answer, points[0])]
@@ -74,6 +77,11 @@ class Calls:
                 self._allow(0)  # the time may be up between two of them
             self.points += 1
             answers.append(self._accepted(answer, x))
+        if self.record is not None and sample.complete:
+            gradient = sample.which is None and self.functions.both
+            for x, parts in zip(points, answers, strict=True):
+                if parts is not None and x.dtype.kind == "f":
+                    self.record.append((x.copy(), np.concatenate(parts[:-1] if gradient else parts)))
         return answers
 
     def derivative(self, question: str, x: Array, compute: Callable[[], Any], *more: Array) -> Any:

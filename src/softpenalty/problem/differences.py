@@ -45,6 +45,7 @@ def stencils(
     upper: Array,
     precision: float = EPS,
     typical: Array | float = 1.0,
+    steps: Array | None = None,
 ) -> list[Stencil]:
     """Return a stencil for each variable that is free to move.
 
@@ -58,10 +59,13 @@ def stencils(
         Relative accuracy of the values.
     typical : float or array (n,)
         Sizes that steps are relative to where |x| is smaller.
+    steps : array (n,), optional
+        Steps in place of those that suit the precision.
     """
+    if steps is None:
+        steps = relative_step(scheme, precision) * np.maximum(typical, np.abs(x))
     if scheme == "cs":
-        return [_complex_step(x, j) for j in range(x.size)]
-    steps = relative_step(scheme, precision) * np.maximum(typical, np.abs(x))
+        return [_complex_step(x, j, steps[j]) for j in range(x.size)]
     outside = (x < lower) | (x > upper)
     below = np.where(outside, np.inf, x - lower)
     above = np.where(outside, np.inf, upper - x)
@@ -95,6 +99,7 @@ class Differences:
         scheme: str,
         bounds: tuple[Array, Array],
         mend: bool = True,
+        steps: Array | None = None,
     ) -> tuple[Array, Array]:
         """Return the Jacobian (k, n) of some values and what rounding leaves in it, (k,).
 
@@ -109,13 +114,17 @@ class Differences:
         scheme : {"2-point", "3-point", "cs"}
         bounds : lower and upper limits (n,)
         mend : whether other steps are tried where a function fails; NaN otherwise
+        steps : array (n,), optional
+            Steps that the user set, in place of ours.
         """
         known, central = self.precision, scheme == "3-point"
         precision = known.required(which, here, central=central)
         for _ in range(2):  # once more where the first differences show that the steps were too small
-            columns = stencils(x, scheme, *bounds, precision, self.typical)
+            columns = stencils(x, scheme, *bounds, precision, self.typical, steps)
             values = evaluate([at for stencil in columns for at in stencil.points])
-            if scheme == "cs":
+            if (
+                scheme == "cs" or steps is not None
+            ):  # nothing is learnt from round steps: values look round too
                 break
             flat = known.learn(which, here, values)
             if flat.size and columns:
@@ -132,10 +141,17 @@ class Differences:
         if scheme == "cs":
             return jacobian, np.zeros(here.size)
         if mend and not np.isfinite(values).all():
-            self._mend(evaluate, x, here, jacobian, bounds, precision)
+            self._mend(evaluate, x, here, jacobian, bounds, self._usual("2-point", precision, x, steps))
         known.saw(which, jacobian, x)
         size = np.fmax.reduce(np.abs(np.vstack([here, values])))
-        return jacobian, known.known[which] * size / relative_step(scheme, precision)
+        usual = self._usual(scheme, precision, x, steps) / np.maximum(self.typical, np.abs(x))
+        return jacobian, known.known[which] * size / float(usual.min())
+
+    def _usual(self, scheme: str, precision: float, x: Array, steps: Array | None) -> Array:
+        """The steps (n,) at x."""
+        sizes = np.maximum(self.typical, np.abs(x))
+        usual: Array = relative_step(scheme, precision) * sizes if steps is None else steps
+        return usual
 
     def _mend(
         self,
@@ -144,10 +160,9 @@ class Differences:
         here: Array,
         jacobian: Array,
         bounds: tuple[Array, Array],
-        precision: float,
+        steps: Array,
     ) -> None:
         """Fill in the columns that failed by one-sided differences over other steps."""
-        steps = relative_step("2-point", precision) * np.maximum(self.typical, np.abs(x))
         for factor in OTHER_STEPS:
             failed = np.flatnonzero(~np.isfinite(jacobian).all(axis=0))
             points = {j: _moved(x, j, factor * steps[j]) for j in failed.tolist()}
@@ -171,8 +186,7 @@ def _moved(x: Array, column: int, step: complex) -> Array:
     return moved
 
 
-def _complex_step(x: Array, column: int) -> Stencil:
-    step = COMPLEX_STEP * max(1.0, abs(x[column]))
+def _complex_step(x: Array, column: int, step: float) -> Stencil:
     return Stencil(column, [_moved(x, column, 1j * step)], lambda _, values: values[0].imag / step)
 
 

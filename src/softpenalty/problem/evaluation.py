@@ -15,6 +15,7 @@ from .differences import Differences
 from .functions import OBJECTIVE, Functions, Sample, stack
 from .returned import WrongShapeError, floats, joined
 from .scipy_forms import Block
+from .steps import Steps
 
 __all__ = ["Evaluation"]
 
@@ -54,6 +55,8 @@ class Evaluation:
         Whether an exception raised by the user's functions counts as a failed point, with values NaN.
     strict : bool
         Whether NaN and infinity raise an exception.
+    steps : Steps or None
+        Steps of differences, where a block has none of its own; chosen here otherwise.
     """
 
     def __init__(
@@ -68,6 +71,7 @@ class Evaluation:
         bounds: tuple[Array, Array] | None = None,
         forgiving: bool = False,
         strict: bool = False,
+        steps: Steps | None = None,
     ) -> None:
         if not callable(fun):
             raise TypeError(f"`{call}(fun=...)` must be callable; got {fun!r}.")
@@ -79,11 +83,13 @@ class Evaluation:
             call, fun, self.blocks, jac, hess, args if isinstance(args, tuple) else (args,)
         )
         self.bounds = bounds
+        self.steps = steps
         self.calls = Calls(self.functions, forgiving, strict)
         self.sizes: list[int] | None = None  #: how many values each block has, known after the first call
         self.njev = 0  #: points at which derivatives were asked for
         self.nhev = 0  #: points at which second derivatives were asked for
         self._all = Sample(self.functions)
+        self.last_noise: Array | None = None  #: see `noise`, at the last point differenced
         self._scheme = "2-point"  # for functions whose differences are left to us
         self._points: dict[bytes, _Point] = {}
         self._pinned: bytes | None = None
@@ -105,6 +111,15 @@ class Evaluation:
         """Return the objective and the constraint values (k,) at x (n,)."""
         point = self._at(x)
         return point.objective, point.values
+
+    def many(self, points: list[Array]) -> list[Array]:
+        """Return objective and values (1 + k,) at several points (n,) at once, NaN where one failed."""
+        failed = np.full(1 + sum(self.sizes or ()), np.nan)
+        both = self.functions.both
+        answers = self.calls.sample(self._all, points) if points else []
+        return [
+            failed if parts is None else np.concatenate(parts[:-1] if both else parts) for parts in answers
+        ]
 
     def derivatives(self, x: Array) -> tuple[Array, Any]:
         """Return the gradient (n,) and the Jacobian (k, n), sparse where a block's is, at x."""
@@ -195,6 +210,17 @@ class Evaluation:
         jac = self.blocks[index].jac if index != OBJECTIVE else self.functions.both or self.functions.jac
         return not (callable(jac) or jac is True or jac == "cs")
 
+    def steps_of(self, index: int) -> Steps | None:
+        """The steps that the user set for the function of a block, or for the objective with −1."""
+        own = None if index == OBJECTIVE else self.blocks[index].steps
+        return self.steps if own is None else own
+
+    def schemes(self) -> list[tuple[str, str | None]]:
+        """Name of each function, the objective's first, and how it is differenced; None where it is not."""
+        given: list[tuple[str, Any]] = [("objective", self.functions.both or self.functions.jac)]
+        given += [(block.name, block.jac) for block in self.blocks]
+        return [(name, None if callable(jac) or jac is True else jac or self._scheme) for name, jac in given]
+
     def population(self, x: Array) -> tuple[Array, Array]:
         """Return the objectives (S,) and values (k, S) at the columns of x (n, S), in one call each."""
         self._check_variables(len(x))
@@ -249,19 +275,19 @@ class Evaluation:
             point.gradient, point.jacobian = found or (np.full(n, np.nan), np.full((sum(sizes), n), np.nan))
             return
         parts: dict[int, Any] = {} if point.gradient is None else {OBJECTIVE: point.gradient}
-        wanted: dict[str, list[int]] = {}  # scheme → functions
+        wanted: dict[tuple[str, int], list[int]] = {}  # scheme and whose steps → functions
         for i in range(OBJECTIVE, len(self.blocks)):
             jac = self.functions.jac if i == OBJECTIVE else self.blocks[i].jac
             if i in parts:
                 continue
             if not callable(jac):
-                wanted.setdefault(jac or self._scheme, []).append(i)
+                wanted.setdefault((jac or self._scheme, id(self.steps_of(i))), []).append(i)
                 continue
             parts[i] = self._given(i, x)
             if parts[i] is None:
                 point.gradient, point.jacobian = np.full(n, np.nan), np.full((sum(sizes), n), np.nan)
                 return
-        for scheme, chosen in wanted.items():
+        for (scheme, _), chosen in wanted.items():
             parts.update(zip(chosen, self._difference(x, point, scheme, chosen, mend), strict=True))
         point.gradient = parts[OBJECTIVE].ravel()
         point.jacobian = stack([parts[i] for i in range(len(self.blocks))], n)
@@ -292,10 +318,15 @@ class Evaluation:
         unbounded = np.full(x.size, -np.inf), np.full(x.size, np.inf)
         which = self._positions(chosen)
         jacobian, noise = self._differences.jacobian(
-            evaluate, x, here, which, scheme, self.bounds or unbounded, mend
+            evaluate, x, here, which, scheme, self.bounds or unbounded, mend, self._steps_at(x, chosen[0])
         )
         point.noise[which] = noise
+        self.last_noise = point.noise
         return np.split(jacobian, np.cumsum([1 if i == OBJECTIVE else split[i].size for i in chosen])[:-1])
+
+    def _steps_at(self, x: Array, index: int) -> Array | None:
+        steps = self.steps_of(index)
+        return None if steps is None else steps.at(x, self._typical)
 
     def _positions(self, chosen: list[int]) -> Indices:
         """Return where the values of some functions stand among objective and values (1 + k,)."""
@@ -306,6 +337,13 @@ class Evaluation:
         if self._n not in (None, n):
             raise ValueError(f"`{self.call}`: x has {n} variables, but had {self._n} before.")
         if self._n is None:
+            for steps in (self.steps, *(block.steps for block in self.blocks)):
+                if steps is not None and steps.size.shape not in ((), (n,)):
+                    name = "finite_diff_rel_step" if steps.relative else "eps"
+                    raise ValueError(
+                        f"`{self.call}({name}=...)` must be one step or one for each of the {n} variables; "
+                        f"got shape {steps.size.shape}."
+                    )
             for block in self.blocks:
                 if block.matrix is not None and block.matrix.shape[1] != n:
                     raise ValueError(

@@ -208,6 +208,11 @@ class Sample:
         """What is asked, as a journal names it."""
         return "values" if self.which is None else "values of " + " ".join(map(str, self.which))
 
+    @property
+    def complete(self) -> bool:
+        """Whether no function is left out."""
+        return self.which is None or len(self.which) == 1 + len(self.functions.blocks)
+
     def __call__(self, x: Array) -> list[Array] | Failure:
         try:
             return (

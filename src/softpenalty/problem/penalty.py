@@ -12,11 +12,14 @@ from numpy.typing import ArrayLike
 from ..formulas.combinations import Combination, find_combination
 from ..formulas.kernels import Kernel, find_kernel
 from ..formulas.penalty import penalty_and_multipliers
+from ..formulas.prediction import Recommendation
 from ..types import Array
+from .assessment import recommend, report
 from .canonical import Rows, stack_rows
 from .constraint import check_alpha, check_sigma, numbers
 from .evaluation import Evaluation
 from .scipy_forms import keeps_feasible, read_bounds, read_constraints, warn_not_kept
+from .steps import read_steps
 
 __all__ = ["Penalty", "penalize"]
 
@@ -34,6 +37,8 @@ def penalize(
     jac: Any = None,
     args: tuple[Any, ...] = (),
     vectorized: bool = False,
+    finite_diff_rel_step: ArrayLike | None = None,
+    eps: ArrayLike | None = None,
 ) -> Penalty:
     """Return objective + penalty as an object that any optimizer can call.
 
@@ -61,6 +66,9 @@ def penalize(
     vectorized : bool
         Whether `fun` and the constraints take whole populations x of shape (n, S) and return (S,) and
         (k, S). Then ``p(x)`` does so too.
+    finite_diff_rel_step, eps : float or array (n,), optional
+        Steps of differences of the objective and the constraints, relative to |x| or absolute, as for
+        `minimize`.
 
     Returns
     -------
@@ -86,6 +94,7 @@ def penalize(
             read_constraints("penalize", constraints),
             jac=jac,
             args=args,
+            steps=read_steps("penalize", finite_diff_rel_step, eps),
         ),
         kernel=find_kernel("penalize", kernel),
         combination=find_combination("penalize", combination),
@@ -139,9 +148,7 @@ class Penalty:
 
     def value_and_gradient(self, x: ArrayLike) -> tuple[float, Array]:
         """Return objective + penalty and its gradient at x."""
-        point = self._point(x)
-        if point.ndim == 2:
-            raise ValueError(f"`Penalty.gradient(x)` takes one point (n,); got shape {point.shape}.")
+        point = self._one_point("gradient", x)
         objective, errors = self._measure(point)
         gradient, jacobian = self.evaluation.derivatives(point)
         k = jacobian.shape[0]
@@ -170,18 +177,55 @@ class Penalty:
         """Return the penalty alone."""
         return self._combine(self._measure(x)[1])[0]
 
-    def report(self, x: ArrayLike) -> str:
-        """Return a table of all rows at x: error, violation and multiplier."""
-        point = self._point(x)
-        objective, errors = self._measure(point)
-        penalty, multipliers = self._combine(errors)
-        lines = [
-            f"objective {objective:.6g}, penalty {penalty:.6g}",
-            f"{'constraint':<28}{'error':>14}{'violation':>14}{'multiplier':>14}",
-        ]
-        for row in zip(self.labels, errors, self.rows.violations(errors), multipliers, strict=True):
-            lines.append("{:<28}{:>14.6g}{:>14.6g}{:>14.6g}".format(*row))
-        return "\n".join(lines)
+    def report(self, x: ArrayLike, tolerance: ArrayLike | None = None) -> str:
+        """Return a table of all rows at x and what is wrong with them: saturated, too far off, no minimum.
+
+        Derivatives at x are needed for it.
+
+        Parameters
+        ----------
+        x : array (n,)
+            Where an optimizer found the minimum.
+        tolerance : float or array (m,), optional
+            Errors up to this are accepted; up to what `softpenalty.recommend` promises for alpha by default.
+        """
+        return report(self, self._one_point("report", x), tolerance)
+
+    def recommend(self, x: ArrayLike, tolerance: ArrayLike, factor: float = 1.5) -> Recommendation:
+        """Return the next sigma and alpha of every row, from the multipliers found at x.
+
+        Parameters
+        ----------
+        x : array (n,)
+            Where an optimizer found the minimum.
+        tolerance : float or array (m,)
+            Wanted size of the error.
+        factor : float
+            How well the multipliers are known now, as for `softpenalty.recommend`.
+
+        Returns
+        -------
+        Recommendation
+            ``sigma``, ``alpha`` and the ``error`` they leave, (m,) each, for `replace`. A row that the
+            penalty does not hold keeps its sigma; a saturated one gets what the gradients ask for, at least
+            twice as much as it has. With the norm, errors are those of one row by itself.
+
+        Examples
+        --------
+        >>> from scipy.optimize import minimize
+        >>> from softpenalty import Constraint, penalize
+        >>> area = Constraint(lambda x: x[0] * x[1], ">", 25.0)
+        >>> p = penalize(lambda x: x[0] + x[1], area, sigma=5.0, alpha=0.1)    # a guess
+        >>> x = minimize(p, [9.0, 9.0], jac=p.gradient).x
+        >>> next = p.recommend(x, tolerance=1e-3)                              # the multiplier is 0.2
+        >>> next.sigma.round(2), next.alpha.round(5)
+        (array([0.43]), array([0.00085]))
+        >>> p = p.replace(sigma=next.sigma, alpha=next.alpha)
+        >>> x = minimize(p, x, jac=p.gradient).x
+        >>> bool(abs(p.errors(x)[0]) < 1e-3)
+        True
+        """
+        return recommend(self, self._one_point("recommend", x), tolerance, factor)
 
     def replace(
         self,
@@ -246,6 +290,12 @@ class Penalty:
             )
         if np.isnan(point).any():
             raise ValueError(f"`Penalty(x)` must not contain NaN; got {point!r}.")
+        return point
+
+    def _one_point(self, call: str, x: ArrayLike) -> Array:
+        point = self._point(x)
+        if point.ndim == 2:
+            raise ValueError(f"`Penalty.{call}(x)` takes one point (n,); got shape {point.shape}.")
         return point
 
     def _measure(self, x: ArrayLike) -> tuple[Any, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..types import Array
@@ -21,6 +22,7 @@ class Problem:
     rows : (m,) comparisons of their values with targets
     lower, upper : (n,) bounds, infinite where there are none
     start : (n,) inside the bounds, with finite values and derivatives
+    variables : (n,) names
     """
 
     evaluation: Evaluation
@@ -28,6 +30,7 @@ class Problem:
     lower: Array
     upper: Array
     start: Array
+    variables: Sequence[str]
 
     @property
     def names(self) -> list[str]:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from ..core import compiled
 from ..types import Array
 from .constraint import Constraint, check_jac, numbers
+from .steps import Steps, read_steps
 
 __all__ = ["Block", "keeps_feasible", "read_bounds", "read_constraints", "warn_not_kept"]
 
@@ -37,6 +38,7 @@ class Block:
     matrix: Any = None  #: (k, n) where fun(x) = matrix @ x, dense or sparse
     sigma: ArrayLike | None = None
     alpha: ArrayLike | None = None
+    steps: Steps | None = None  #: of differences, where it has its own
 
 
 def read_constraints(call: str, constraints: Any) -> list[Block]:
@@ -154,7 +156,9 @@ def _read(call: str, constraint: Any, name: str) -> Block:
         if hasattr(constraint, "fun"):
             jac, hess = constraint.jac, constraint.hess
             check_jac(call, jac)
-            return Block(name, constraint.fun, lower, upper, jac, hess if callable(hess) else None)
+            steps = read_steps(call, getattr(constraint, "finite_diff_rel_step", None))
+            known = hess if callable(hess) else None
+            return Block(name, constraint.fun, lower, upper, jac, known, steps=steps)
         return Block(name, _identity, lower, upper, _identity_jac)
     raise TypeError(
         f"`{call}(constraints=...)` takes softpenalty.Constraint, SciPy's LinearConstraint, "

@@ -17,6 +17,7 @@ from .tolerances import ATTAINABLE_SHARE
 __all__ = ["Judgement", "judge"]
 
 ROUNDING = 1e-14  # some units of rounding
+ROWS_WITHIN = 2.0  # standard deviations of their own noise that rows may be off
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,10 @@ def judge(problem: Problem, outcome: Outcome) -> Judgement:
     met, worst, slack = rows_judged(*of_rows, None)
     if not met:  # a row cannot be met better than rounding in x and in its own value allows
         rounding = ROUNDING * np.nan_to_num(np.asarray(abs(solution.J) @ np.maximum(1.0, np.abs(x))).ravel())
-        met, _, _ = rows_judged(*of_rows, rounding[rows.source])
+        allowed = rounding[rows.source]
+        if outcome.noise is not None:
+            allowed = allowed + ROWS_WITHIN * outcome.noise[1 + rows.source]
+        met, _, _ = rows_judged(*of_rows, allowed)
     worth = max(abs(solution.f), largest(g) * max(1.0, largest(x))) or 1.0
     kkt = {
         "stationarity": outcome.stationarity(residual) if all_finite(residual) else np.nan,
@@ -64,7 +68,9 @@ def judge(problem: Problem, outcome: Outcome) -> Judgement:
     }
     feasible = met and outside <= tolerances.feasibility
     verdict = Verdict.FEASIBLE if feasible else Verdict.VIOLATED
-    if feasible and kkt["complementarity"] <= tolerances.complementarity:
+    if feasible and status is Status.NOISE_FLOOR:
+        verdict = Verdict.NOISE
+    elif feasible and kkt["complementarity"] <= tolerances.complementarity:
         if kkt["stationarity"] <= tolerances.stationarity:
             verdict = Verdict.OPTIMAL
         elif status is Status.ATTAINED and kkt["stationarity"] <= ATTAINABLE_SHARE * tolerances.stationarity:
@@ -106,8 +112,8 @@ def _concluded(status: Status, verdict: Verdict) -> Status:
 
     A point that meets the tolerances is a success even if the search beyond it failed, and only then.
     """
-    if verdict is Verdict.ATTAINED:
-        return Status.ATTAINED
+    if verdict in (Verdict.ATTAINED, Verdict.NOISE):
+        return Status.ATTAINED if verdict is Verdict.ATTAINED else Status.NOISE_FLOOR
     if verdict is Verdict.OPTIMAL and status in (*SUCCESSES, Status.NO_PROGRESS, Status.ERROR_LEFT):
         return Status.CONVERGED
     return Status.NO_PROGRESS if status in SUCCESSES else status

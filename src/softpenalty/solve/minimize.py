@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,12 +14,14 @@ from ..problem.canonical import stack_rows
 from ..problem.evaluation import Evaluation
 from ..problem.problem import Problem
 from ..problem.scipy_forms import read_bounds, read_constraints
+from ..problem.steps import read_steps
 from ..types import Array
 from .checks import warn_before
 from .methods import METHODS
+from .noisy.look import MOST_VARIABLES
 from .options import Options, check_positive
 from .progress import Progress
-from .result import Result, build_result, unfinished
+from .result import Evaluations, Result, build_result, unfinished
 from .session import session
 from .start import find_start
 from .status import Status
@@ -42,6 +44,7 @@ def minimize(
     tol: float | None = None,
     callback: Callable[..., Any] | None = None,
     options: dict[str, Any] | None = None,
+    names: Sequence[str] | None = None,
     **more_options: Any,
 ) -> Result:
     """Minimize a function of several variables subject to constraints.
@@ -84,6 +87,8 @@ def minimize(
         last form by returning True too.
     options : dict, optional
         See `Options`; also accepted as keywords. Options of SciPy's own methods are ignored with a warning.
+    names : sequence of str, optional
+        Names of the variables for ``result.report()``; x[0], x[1], ... by default.
 
     Returns
     -------
@@ -117,10 +122,15 @@ def minimize(
     if method not in METHODS:
         names = ", ".join(map(repr, METHODS))
         raise ValueError(f"`minimize(method=...)` must be one of {names}; got {method!r}.")
+    if settings.noise is not None:
+        if method not in ("sqp", "noisy"):
+            raise ValueError(f"`minimize(noise=...)` is for the default method; got method={method!r}.")
+        method = "noisy"
     if tol is not None:
         check_positive("tol=...", tol, finite=True)
         settings = replace(settings, tol=tol)
     start = _read_start(x0)
+    variables = _read_names(names, start.size)
     limits = read_bounds("minimize", bounds, start.size)
     if limits is None:
         limits = np.full(start.size, -np.inf), np.full(start.size, np.inf)
@@ -134,20 +144,23 @@ def minimize(
         bounds=limits,
         forgiving=settings.on_failure == "backtrack",
         strict=settings.on_failure == "raise",
+        steps=read_steps("minimize", settings.finite_diff_rel_step, settings.eps),
     )
     watch = Watch(
         settings.maxiter, settings.maxfev, settings.max_time, lambda: evaluation.nfev, read_callback(callback)
     )
     if watch.limited:
         evaluation.calls.guard = watch.allow
+    if start.size <= MOST_VARIABLES and evaluation.differenced(-1):
+        evaluation.calls.record = []
     stopped = Status.INVALID_START
     outcome = problem = defined = None
     try:
         with session(evaluation, method, start, settings, watch):
-            defined = find_start(evaluation, start, *limits)
+            defined = find_start(evaluation, start, *limits, derivatives=method != "noisy")
             if defined is not None:
                 rows = stack_rows("minimize", evaluation.blocks, evaluation.sizes or [])
-                problem = Problem(evaluation, rows, *limits, defined)
+                problem = Problem(evaluation, rows, *limits, defined, variables)
                 if isinstance(watch.show, Progress):
                     watch.show.rows = rows
                 if settings.check_gradients:
@@ -158,14 +171,24 @@ def minimize(
     except KeyboardInterrupt:
         stopped = Status.INTERRUPTED
     if problem is None or outcome is None:
-        result = unfinished(evaluation, start, limits, stopped)
+        result = unfinished(evaluation, start, limits, stopped, variables)
     else:
         result = build_result(problem, outcome, watch.history)
     result["nhev"] = evaluation.nhev
+    _add_evaluations(result, evaluation)
     _admit_unknown(result, evaluation, limits)
     if settings.disp:
         sys.stdout.write(f"{result!r}\n")
     return result
+
+
+def _add_evaluations(result: Result, evaluation: Evaluation) -> None:
+    """Put in every point evaluated, as far as they were kept."""
+    record = evaluation.calls.record
+    result["simulations"] = evaluation.nfev if record is None else len({x.tobytes() for x, _ in record})
+    if record:
+        x, F = np.array([x for x, _ in record]), np.array([F for _, F in record])
+        result["evaluations"] = Evaluations(x, F[:, 0], F[:, 1:])
 
 
 def _admit_unknown(result: Result, evaluation: Evaluation, bounds: tuple[Array, Array]) -> None:
@@ -199,3 +222,12 @@ def _read_start(x0: ArrayLike) -> Array:
     if not np.isfinite(start).all():
         raise ValueError(f"`minimize(x0=...)` must be finite; got {x0!r}.")
     return start.copy()
+
+
+def _read_names(names: Sequence[str] | None, n: int) -> list[str]:
+    if names is None:
+        return [f"x[{i}]" for i in range(n)]
+    read = [names] if isinstance(names, str) else list(names)
+    if len(read) != n or not all(isinstance(name, str) for name in read):
+        raise ValueError(f"`minimize(names=...)` must be {n} text(s), one for each variable; got {names!r}.")
+    return read

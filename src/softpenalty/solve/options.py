@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -18,12 +19,12 @@ __all__ = ["Options", "check_positive"]
 
 ARGUMENTS = (
     "fun", "x0", "args", "method", "jac", "hess", "hessp", "bounds", "constraints", "tol", "callback",
-    "options",
+    "options", "names",
 )  # fmt: skip
 # Options of SciPy's own methods: to come across one is no mistake, only in vain.
 SCIPY_OPTIONS = {
-    "accuracy", "adaptive", "barrier_tol", "c1", "c2", "catol", "direc", "eps", "eta", "f_target",
-    "factorization_method", "fatol", "feasibility_tol", "final_tr_radius", "finite_diff_rel_step", "ftol",
+    "accuracy", "adaptive", "barrier_tol", "c1", "c2", "catol", "direc", "eta", "f_target",
+    "factorization_method", "fatol", "feasibility_tol", "final_tr_radius", "ftol",
     "gtol", "hess_inv0", "inexact", "initial_barrier_parameter", "initial_barrier_tolerance",
     "initial_constr_penalty", "initial_simplex", "initial_tr_radius", "initial_trust_radius", "iprint",
     "maxCGit", "max_trust_radius", "maxcor", "maxfun", "maxls", "mesg_num", "minfev", "norm", "offset",
@@ -43,6 +44,10 @@ class Options:
     max_time : seconds
     constraint_tol : allowed violation, relative to max(1, |target|); `tol` is for stationarity
     disp : write the message to standard output at the end
+    noise : relative noise of the functions: a number, a dict from "objective" and names of constraints to
+        numbers, or "auto" to find it out from a few points; the method is then "noisy"
+    evaluations : `result.evaluations` of an earlier run, whose points are then known for `noise`
+    exhaust : go on at the noise floor until `maxfev` or another limit is reached
     on_failure : "backtrack" steps back from points at which a function raises an exception, is not finite or
         gives no answer in time; "raise" passes the exception on
     evaluation_timeout : seconds that objective and constraints may take at one point; they are then called in
@@ -53,6 +58,9 @@ class Options:
     resume : go on from the checkpoint if there is one, without evaluating anything twice
     progress : show on standard error how it goes
     check_gradients : compare the derivatives given with differences at the start, and warn of what looks odd
+    finite_diff_rel_step, eps : steps of differences that are not left to us, one number or one a variable,
+        for the objective and for all constraints without a step of their own: relative to |x| (to 1 where x
+        is 0), or absolute where only `eps` is given; shortened where bounds are in the way
     kernel, combination, sigma, alpha : the penalty of the methods "penalty" and "multiplier"
     tol : the argument of that name
     """
@@ -62,6 +70,9 @@ class Options:
     max_time: float = np.inf
     constraint_tol: float | None = None
     disp: bool = False
+    noise: Any = None
+    evaluations: Any = None
+    exhaust: bool = False
     on_failure: str = "backtrack"
     evaluation_timeout: float = np.inf
     workers: Any = 1
@@ -69,11 +80,18 @@ class Options:
     resume: bool = False
     progress: bool = False
     check_gradients: bool = False
+    finite_diff_rel_step: Any = None
+    eps: Any = None
     kernel: Any = None
     combination: Any = "sum"
     sigma: Any = None
     alpha: Any = None
     tol: float | None = None
+
+    @property
+    def watches_for_noise(self) -> bool:
+        """Whether nothing was said about noise."""
+        return self.noise is None
 
     @classmethod
     def read(cls, given: dict[str, Any], keywords: dict[str, Any]) -> Options:
@@ -104,6 +122,7 @@ class Options:
             raise ValueError(
                 f"`minimize(on_failure=...)` must be 'backtrack' or 'raise'; got {options.on_failure!r}."
             )
+        _check_noise(options.noise)
         if isinstance(options.workers, (int, float, np.number)):
             check_positive("workers=...", options.workers, finite=True)
         elif np.isfinite(options.evaluation_timeout):
@@ -127,6 +146,21 @@ class Options:
 
 DEFAULTS = Options()
 OPTIONS = {field.name for field in fields(Options)} - {"tol"}  # `tol` is an argument
+
+
+def _check_noise(noise: Any) -> None:
+    """Raise ValueError unless `noise` is a relative level, levels by name, "auto" or None."""
+    levels = list(noise.values()) if isinstance(noise, Mapping) else [noise]
+    for level in levels:
+        known = level is None or (
+            isinstance(level, str) and level == "auto" and not isinstance(noise, Mapping)
+        )
+        number = isinstance(level, (int, float, np.number)) and not isinstance(level, bool)
+        if not known and not (number and 0.0 <= level < np.inf):
+            raise ValueError(
+                "`minimize(noise=...)` must be a number ≥ 0, a dict from names to such numbers, 'auto' or "
+                f"None; got {noise!r}."
+            )
 
 
 def check_positive(what: str, value: Any, finite: bool = False) -> None:

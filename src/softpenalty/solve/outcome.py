@@ -42,6 +42,8 @@ class Outcome:
     iterations : made in all
     conflict : labels of what cannot hold together, where infeasible
     relaxation : by how much the target of one of those must give way, it alone
+    noise : (1 + k,) standard deviation of the noise of objective and values, where there is any
+    uncertainty : standard deviations of x (n,), of the objective and of the multipliers (m,), likewise
     """
 
     solution: Solution
@@ -51,3 +53,5 @@ class Outcome:
     iterations: int
     conflict: Sequence[str] = ()
     relaxation: Mapping[str, float] = field(default_factory=dict)
+    noise: Array | None = None
+    uncertainty: tuple[Array, float, Array] | None = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.optimize
@@ -10,22 +11,26 @@ import scipy.optimize
 from ..core import compiled
 from ..types import Array, Mask
 from .judgement import judge
-from .outcome import Outcome
-from .report import explain
+from .outcome import Outcome, Solution
+from .report.html import as_html
+from .report.text import explain
 from .status import SUCCESSES, Status, Verdict
 
 if TYPE_CHECKING:
     from ..problem.evaluation import Evaluation
     from ..problem.problem import Problem
 
-__all__ = ["History", "Result", "build_result", "unfinished"]
+__all__ = ["Evaluations", "History", "Result", "build_result", "unfinished"]
 
 ACTIVE = 1e-6  # an inequality whose error is below this, relative to max(1, |target|), counts as active
+ORDERS = {"2-point": 1, "3-point": 2}  # power of the step that truncation leaves in a derivative
 SHOWN = ("message", "success", "status", "fun", "x", "nit", "nfev", "njev", "maxcv", "active")
 
 
 class History(list[dict[str, Any]]):
-    """One dict an iteration: ``nit fun maxcv stationarity step trials multipliers``.
+    """One dict an iteration: ``nit fun maxcv violation stationarity step trials multipliers``.
+
+    ``violation`` is the worst one relative to max(1, |target|), ``maxcv`` the largest as it is.
 
     Examples
     --------
@@ -36,6 +41,17 @@ class History(list[dict[str, Any]]):
     def column(self, name: str) -> Array:
         """One quantity over the iterations, (k,) or (k, m)."""
         return np.array([row[name] for row in self])
+
+
+class Evaluations(NamedTuple):
+    """Every point at which the functions were evaluated without failing, in order.
+
+    ``x`` (N, n), ``fun`` (N,), ``values`` (N, k) of the constraints.
+    """
+
+    x: Array
+    fun: Array
+    values: Array
 
 
 class Result(scipy.optimize.OptimizeResult):
@@ -55,8 +71,11 @@ class Result(scipy.optimize.OptimizeResult):
         so ≥ 0 for ``<``, ≤ 0 for ``>`` and dicts of type "ineq" (SLSQP's are ≥ 0), free for ``=``; NaN for
         fixed variables where derivatives are differenced, which does not leave the bounds
     multiplier_vector : (m,), one entry a row of ``labels``
-    labels : (m,) name and comparison of each row
+    labels, operators : (m,) name and comparison of each row, and the comparison alone
     errors, violations, targets : (m,) value − target of each row, how far it is broken, and the target
+    names, bounds : (n,) names of the variables, and their limits, a pair of (n,)
+    differences : dict, name of a function whose derivatives were differenced → scheme, the error that
+        rounding (or the step that was set) leaves in its largest derivative, and that derivative's size
     kkt : dict of ``stationarity``, ``feasibility`` and ``complementarity``
     active : labels of the constraints and bounds that hold with equality
     conflict : labels of those that cannot hold together, where infeasible
@@ -64,6 +83,11 @@ class Result(scipy.optimize.OptimizeResult):
         feasible, as far as the linearized constraints tell; without an entry where it alone is not enough
     failures : points at which a function raised an exception, gave no answer in time, or was not finite
     failure_messages : dict, kind of failure → its first message
+    evaluations : `Evaluations`, where derivatives are differenced and there are at most 30 variables
+    simulations : number of different points evaluated
+    noise : dict, "objective" or name of a constraint → standard deviation of its noise at ``x``, where
+        `minimize` was told or found that there is any
+    uncertainty : dict of the standard deviations that it leaves in "x" (n,), "fun" and "multipliers" (m,)
     history : `History`
     """
 
@@ -72,24 +96,28 @@ class Result(scipy.optimize.OptimizeResult):
         self.update(fields)
 
     def report(self) -> str:
-        """Explain the result in words."""
+        """Explain the result in words: the point, what each target is worth, and what to do next."""
         return explain(self)
 
+    def _repr_html_(self) -> str | None:
+        """The report, for notebooks; None for what a callback gets."""
+        return as_html(self) if "kkt" in self else None
+
     def plot(self, axes: Any = None) -> Any:
-        """Draw objective, violation and multipliers over the iterations (needs matplotlib).
+        """Draw objective, violation, stationarity and multipliers over the iterations (needs matplotlib).
 
         Parameters
         ----------
         axes : sequence of three matplotlib Axes, optional
-            Where to draw; a new figure otherwise.
+            Where to draw; a new figure otherwise, in the colours of the current style, light or dark.
 
         Returns
         -------
-        array of three Axes
+        matplotlib Figure
         """
         from .plot import draw
 
-        return draw(self.history, self.labels, axes)
+        return draw(self, axes)
 
     def __repr__(self) -> str:
         width = max(map(len, SHOWN))
@@ -109,10 +137,11 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
     verdict = judge(problem, outcome)
     solution, rows, status, kkt = outcome.solution, problem.rows, verdict.status, verdict.kkt
     x, lower, upper, evaluation = solution.x, problem.lower, problem.upper, problem.evaluation
+    names = problem.variables
     active, at_lower, at_upper = holding(verdict.errors, rows.target, rows.equality, x, lower, upper, ACTIVE)
     labels = [rows.labels[i] for i in active]
-    labels += [f"x[{i}] = {x[i]:.6g} (lower bound)" for i in at_lower]
-    labels += [f"x[{i}] = {x[i]:.6g} (upper bound)" for i in at_upper]
+    labels += [f"{names[i]} = {x[i]:.6g} (lower bound)" for i in at_lower]
+    labels += [f"{names[i]} = {x[i]:.6g} (upper bound)" for i in at_upper]
     parts, start = [], 0
     for size in problem.sizes:
         parts.append(verdict.by_value[start : start + size])
@@ -120,6 +149,8 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
     message, conflict = status.message, list(outcome.conflict)
     if status is Status.INFEASIBLE and conflict:
         message += f" In conflict: {', '.join(conflict)}."
+    elif status is Status.NOISE_FLOOR:
+        message += _for_a_digit_more(outcome)
     elif status is Status.ATTAINED:
         asked = outcome.tolerances.stationarity
         message += f" The residual is {kkt['stationarity']:.1e} where {asked:.1e} was asked for."
@@ -141,10 +172,15 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
         violations=rows.violations(verdict.errors),
         targets=rows.target,
         labels=rows.labels,
+        operators=np.where(rows.equality, "=", np.where(rows.sign > 0.0, "<", ">")).tolist(),
+        names=list(names),
+        bounds=(lower, upper),
+        differences={} if outcome.noise is not None else _differences(evaluation, solution),
         kkt=kkt,
         active=labels,
         conflict=conflict,
         relaxation=dict(outcome.relaxation),
+        **_about_noise(problem, outcome),
         failures=evaluation.failures,
         failure_messages=dict(evaluation.calls.messages),
         history=history,
@@ -163,7 +199,63 @@ def holding(
     return rows, below, above
 
 
-def unfinished(evaluation: Evaluation, x0: Array, bounds: tuple[Array, Array], status: Status) -> Result:
+def _for_a_digit_more(outcome: Outcome) -> str:
+    """How uncertain the answer is, and what would make it less so."""
+    assert outcome.noise is not None and outcome.uncertainty is not None
+    of_x, of_fun, _ = outcome.uncertainty
+    return (
+        f" The noise of the objective is {outcome.noise[0]:.1e}; the objective is known to ±{of_fun:.1e} and "
+        f"x to ±{float(of_x.max(initial=0.0)):.1e}. A digit more takes a tenth of the noise, or about 100 "
+        "times as many simulations near here."
+    )
+
+
+def _differences(evaluation: Evaluation, solution: Solution) -> dict[str, tuple[str, float, float]]:
+    """What was differenced: the scheme, what rounding leaves in the largest derivative, and its size."""
+    noise = evaluation.last_noise
+    sizes = np.maximum(1.0, np.abs(solution.x))
+    ends = np.cumsum([0, 1, *(evaluation.sizes or [])])
+    found = {}
+    for i, (name, scheme) in enumerate(evaluation.schemes()):
+        if scheme is None:
+            continue
+        derivatives = solution.g if i == 0 else _dense(solution.J[ends[i] - 1 : ends[i + 1] - 1])
+        changes = np.abs(derivatives) * sizes
+        left, largest = 0.0, float(np.abs(derivatives).max(initial=0.0))
+        if noise is not None and changes.size:
+            worst = noise[ends[i] : ends[i + 1]].max() / sizes
+            left = float(worst[int(np.argmax(changes)) % sizes.size])
+        steps = evaluation.steps_of(i - 1)
+        if steps is not None and scheme in ORDERS:  # ours keep truncation as small as rounding
+            relative = float((steps.at(solution.x, 1.0) / sizes).max())
+            left = max(left, relative ** ORDERS[scheme] * largest)
+        found[name] = scheme, left, largest
+    return found
+
+
+def _dense(matrix: Any) -> Array:
+    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
+
+
+def _about_noise(problem: Problem, outcome: Outcome) -> dict[str, Any]:
+    """The noise of every function and what it leaves uncertain, where there is any."""
+    if outcome.noise is None or outcome.uncertainty is None:
+        return {}
+    parts = np.split(outcome.noise[1:], np.cumsum(problem.sizes)[:-1]) if problem.sizes else []
+    of_x, of_fun, of_multipliers = outcome.uncertainty
+    return {
+        "noise": {"objective": float(outcome.noise[0])} | dict(zip(problem.names, parts, strict=True)),
+        "uncertainty": {"x": of_x, "fun": of_fun, "multipliers": of_multipliers},
+    }
+
+
+def unfinished(
+    evaluation: Evaluation,
+    x0: Array,
+    bounds: tuple[Array, Array],
+    status: Status,
+    names: Sequence[str],
+) -> Result:
     """The result where no iteration could be made: at most the objective at the start is known."""
     x = np.clip(x0, *bounds)
     known = evaluation.known(x)
@@ -190,6 +282,10 @@ def unfinished(evaluation: Evaluation, x0: Array, bounds: tuple[Array, Array], s
         violations=np.zeros(0),
         targets=np.zeros(0),
         labels=[],
+        operators=[],
+        names=list(names),
+        bounds=bounds,
+        differences={},
         kkt={"stationarity": np.inf, "feasibility": np.inf, "complementarity": np.inf},
         active=[],
         conflict=[],

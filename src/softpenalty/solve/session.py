@@ -11,6 +11,7 @@ import numpy as np
 
 from ..problem.checkpoint import Checkpoint, fingerprint
 from ..problem.evaluation import Evaluation
+from ..problem.steps import Steps
 from ..problem.workers import Workers, mapping
 from ..types import Array
 from .options import Options
@@ -54,8 +55,13 @@ def _identity(evaluation: Evaluation, method: str, x0: Array) -> dict[str, Any]:
         "bounds": fingerprint(lower, upper),
         "constraints": [block.name for block in evaluation.blocks],
         "targets": fingerprint(*(side for block in evaluation.blocks for side in (block.lower, block.upper))),
+        "steps": [_steps(evaluation.steps_of(i)) for i in range(-1, len(evaluation.blocks))],
         "derivatives": [_kind(evaluation.functions.jac), *(_kind(block.jac) for block in evaluation.blocks)],
     }
+
+
+def _steps(steps: Steps | None) -> str:
+    return "" if steps is None else fingerprint(steps.size, np.array(steps.relative))
 
 
 def _kind(jac: Any) -> str:

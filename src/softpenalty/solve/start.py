@@ -16,8 +16,10 @@ START_TRIALS = 30  # perturbations tried when nothing is defined at the start
 START_RADIUS = 1e-5  # the first perturbation, relative to max(1, |x|); doubled each time
 
 
-def find_start(evaluation: EvaluationLike, x0: Array, lower: Array, upper: Array) -> Array | None:
-    """A point near ``x0`` where all values and derivatives are finite, or None.
+def find_start(
+    evaluation: EvaluationLike, x0: Array, lower: Array, upper: Array, derivatives: bool = True
+) -> Array | None:
+    """A point near ``x0`` where all values, and ``derivatives`` where they are needed, are finite, or None.
 
     Without one, no step can be computed; many models are undefined exactly at their natural start (a
     logarithm at 0) and fine beside it.
@@ -27,6 +29,8 @@ def find_start(evaluation: EvaluationLike, x0: Array, lower: Array, upper: Array
     for trial in range(START_TRIALS + 1):
         f, c = evaluation.values(x)
         if math.isfinite(f) and all_finite(c):
+            if not derivatives:
+                return x
             g, J = evaluation.derivatives(x)
             if all_finite(g) and all_finite(J.data if hasattr(J, "toarray") else J):
                 return x

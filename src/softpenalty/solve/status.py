@@ -57,6 +57,16 @@ class Status(Enum):
         "options['sigma'], or leave it out and it is found.",
     )
 
+    NOISE_FLOOR = (
+        13,
+        "Noise floor: nothing beyond the noise of the functions is left to gain, and the constraints hold "
+        "within theirs.",
+    )
+    NOISY = (
+        14,
+        "Noisy functions: differences show nothing but noise. Say `noise=...`, which takes up to 30 "
+        "variables, or give derivatives.",
+    )
     INTERRUPTED = (
         12,
         "Interrupted from the keyboard: this is the best point so far. Continue from `result.x`, or with "
@@ -74,7 +84,7 @@ class Status(Enum):
         return self.value[1]
 
 
-SUCCESSES = (Status.CONVERGED, Status.ATTAINED)
+SUCCESSES = (Status.CONVERGED, Status.ATTAINED, Status.NOISE_FLOOR)
 
 
 class Verdict(Enum):
@@ -82,6 +92,7 @@ class Verdict(Enum):
 
     OPTIMAL = "optimal"  # feasible and stationary within tolerance
     ATTAINED = "optimal to the attainable accuracy"  # ... as far as rounding in the functions shows
+    NOISE = "optimal within the noise"  # no improvement beyond the noise is left, rows hold within theirs
     FEASIBLE = "feasible"
     VIOLATED = "violated"
     UNDEFINED = "undefined"  # a function is not finite there

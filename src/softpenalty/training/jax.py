@@ -15,9 +15,7 @@ from typing import Any, NamedTuple
 from ..extras import install_hint
 from ..formulas.combinations import Combination
 from ..formulas.kernels import Kernel
-from ..formulas.operators import find_operator
-from ..formulas.penalty import penalty_and_multipliers
-from .rule import Memory, Rule, make_rule
+from .rule import Memory, Rule, evaluate, make_rule
 
 try:
     import jax
@@ -53,7 +51,8 @@ def penalty(
     combination: str | Combination = "sum",
 ) -> Array:
     """Return the penalty of errors (m,), a scalar; differentiable. See `softpenalty.training.torch`."""
-    return _evaluate("penalty", error, sigma, alpha, operator, kernel, combination)[0]
+    errors = jnp.atleast_1d(jnp.asarray(error))
+    return evaluate("penalty", errors, sigma, alpha, operator, kernel, combination)[0]
 
 
 def multiplier(
@@ -65,24 +64,9 @@ def multiplier(
     combination: str | Combination = "sum",
 ) -> Array:
     """Return ∂penalty/∂error, shaped like `error`."""
-    found = _evaluate("multiplier", error, sigma, alpha, operator, kernel, combination)[1]
+    errors = jnp.atleast_1d(jnp.asarray(error))
+    found = evaluate("multiplier", errors, sigma, alpha, operator, kernel, combination)[1]
     return found.reshape(jnp.shape(error))
-
-
-def _evaluate(
-    call: str, error: Array, sigma: Any, alpha: Any, operator: str, kernel: Any, combination: Any
-) -> tuple[Array, Array]:
-    found = find_operator(call, operator)
-    return penalty_and_multipliers(
-        jnp.atleast_1d(jnp.asarray(error)),
-        -1.0 if found == ">" else 1.0,
-        found == "=",
-        sigma,
-        alpha,
-        None,
-        kernel,
-        combination,
-    )
 
 
 def init(
@@ -122,7 +106,7 @@ def init(
     start = jnp.log(jnp.broadcast_to(jnp.asarray(sigma, dtype=float), (n,)))
     zeros = jnp.zeros(n)
     start = jnp.clip(start, found.log_min, found.log_max)
-    memory = Memory(start, zeros, zeros, zeros, zeros, jnp.zeros(n, dtype=jnp.int32))
+    memory = Memory(start, zeros, zeros, zeros, zeros)
     width = jnp.asarray(found.tolerance if found.auto else alpha, dtype=float)
     return State(found, width, memory, jnp.full(n, jnp.nan), zeros)
 
@@ -137,8 +121,7 @@ def observe(state: State, errors: Array, mask: Array | None = None) -> State:
         raise ValueError(f"`observe(errors)` must have shape {state.errors.shape}; got {errors.shape}.")
     if mask is not None:
         errors = jnp.where(mask, errors, jnp.nan)
-    mean, _ = state.rule.average(jnp, state.memory, errors)
-    return state._replace(errors=errors, mean=mean)
+    return state._replace(errors=errors, mean=state.rule.look(jnp, state.memory, errors).mean)
 
 
 def weight(state: State) -> Array:
@@ -149,9 +132,9 @@ def weight(state: State) -> Array:
 def ascend(state: State) -> State:
     """Return the state with sigma one step on, where the last `observe` saw the constraint."""
     alpha = _alpha(state)
-    mean, present = state.rule.average(jnp, state.memory, state.errors)
-    tilt = state.rule.tilt(jnp, mean, alpha)
-    memory = state.rule.ascend(jnp, state.memory, state.errors, mean, present, tilt, alpha)
+    look = state.rule.look(jnp, state.memory, state.errors)
+    tilt = state.rule.tilt(jnp, look.mean, alpha)
+    memory = state.rule.ascend(jnp, state.memory, look, tilt, alpha)
     return state._replace(memory=memory, errors=jnp.full_like(state.errors, jnp.nan))
 
 

@@ -24,11 +24,14 @@ import math
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from ..formulas.arrays import Array, check_positive, maximum
 from ..formulas.kernels import KERNELS, LN2
 from ..formulas.operators import find_operator, violation
+from ..formulas.penalty import penalty_and_multipliers
 
-__all__ = ["RULES", "Memory", "Rule", "make_rule"]
+__all__ = ["RULES", "Look", "Memory", "Rule", "evaluate", "make_rule"]
 
 RULES: Final = ("bounded", "log")
 GAUGE: Final = 0.01  # weight of the newest step in the measured variance: an average over about 100 steps
@@ -41,9 +44,17 @@ class Memory(NamedTuple):
     log_sigma: Array  #: logarithm of the weight's upper limit
     shift: Array  #: an equality's multiplier; 0 otherwise
     mean: Array  #: moving average of the error
-    last: Array  #: the newest error
-    spread: Array  #: moving average of half the squared changes, see `Rule.variance`
-    times: Array  #: how often the constraint was seen
+    spread: Array  #: moving average of (error − mean before it)², see `Rule.variance`
+    times: Array  #: how often the constraint was seen, a float too
+
+
+class Look(NamedTuple):
+    """What one more step's errors say; every field (n,). Flags that are all set may be a plain True."""
+
+    change: Array  #: error − mean before it
+    mean: Array  #: moving average with the error in it
+    present: Array  #: whether the error is finite; where not, the constraint is absent
+    known: Array  #: whether the constraint was seen before
 
 
 @dataclass(frozen=True)
@@ -59,12 +70,21 @@ class Rule:
     auto: bool
     tolerance: float | None
 
-    def average(self, xp: Any, memory: Memory, errors: Array) -> tuple[Array, Array]:
-        """Return the mean with one more step's errors (n,) in it, and which of them were there (finite)."""
-        present = errors - errors == 0.0  # finite, in half the steps of PyTorch's own test
-        mean = memory.mean + (1.0 - self.decay) * (errors - memory.mean)
-        mean = xp.where(memory.times == 0, errors, mean)
-        return xp.where(present, mean, memory.mean), present
+    def step(self, xp: Any, errors: Array, alpha: Array, *fields: Array) -> tuple[Array, Memory]:
+        """Return the weights with one more step's errors (n,), and the memory (now `fields`) after it."""
+        memory = Memory(*fields)
+        alpha = self.width(xp, memory, alpha)
+        look = self.look(xp, memory, errors)
+        tilt = self.tilt(xp, look.mean, alpha)
+        return self.weight(xp, memory, tilt), self.ascend(xp, memory, look, tilt, alpha)
+
+    def look(self, xp: Any, memory: Memory, errors: Array) -> Look:
+        """Return what the errors (n,) of one more step do to the mean."""
+        change = errors - memory.mean
+        present = everywhere(xp, change - change == 0.0)  # in half the steps of PyTorch's own test
+        known = everywhere(xp, memory.times != 0)
+        mean = memory.mean + choose(xp, known, (1.0 - self.decay) * change, change)
+        return Look(change, choose(xp, present, mean, memory.mean), present, known)
 
     def tilt(self, xp: Any, mean: Array, alpha: Array) -> Array:
         """Return 2·g′ − 1, between −1 (far inside) and 1 (far outside; for ``=`` above the target)."""
@@ -78,41 +98,36 @@ class Rule:
         # sigma·g′. Far inside, g′ is rounded to a multiple of the last digit of 1: a weight needs no more.
         return (sigma * (tilt + 1.0)) * (-0.5 if self.operator == ">" else 0.5)
 
-    def ascend(
-        self, xp: Any, memory: Memory, errors: Array, mean: Array, present: Array, tilt: Array, alpha: Array
-    ) -> Memory:
-        """Return the memory one step on, unchanged where a constraint was absent.
-
-        `mean` and `present` are what `average` returned for these errors, `tilt` is that of the mean.
-        """
+    def ascend(self, xp: Any, memory: Memory, look: Look, tilt: Array, alpha: Array) -> Memory:
+        """Return the memory one step on, unchanged where a constraint was absent; `tilt` is of the mean."""
         log_sigma, shift = memory.log_sigma, memory.shift
+        change, mean, present, known = look
         if self.operator == "=":
             limit = math.exp(self.log_max)
             moved = shift + (self.eta * xp.exp(log_sigma)) * tilt
-            shift = xp.where(present, xp.clip(moved, -limit, limit), shift)
+            shift = choose(xp, present, clip(xp, moved, -limit, limit), shift)
         else:
             growth = tilt
             if self.rule == "log":  # log(2·g′) without the underflow of g′: g(−x) is −width·log g′(x)
                 inside = mean if self.operator == ">" else -mean
                 growth = LN2 - LN2 * SOFTPLUS.value_formula(xp, inside, alpha) / alpha
-            moved = xp.clip(log_sigma + self.eta * growth, self.log_min, self.log_max)
-            log_sigma = xp.where(present, moved, log_sigma)
-        change = errors - memory.last  # its square is twice the variance, and blind to slow drift
-        spread = (1.0 - GAUGE) * memory.spread + change * change * (0.5 * GAUGE)
+            moved = clip(xp, log_sigma + self.eta * growth, self.log_min, self.log_max)
+            log_sigma = choose(xp, present, moved, log_sigma)
+        spread = (1.0 - GAUGE) * memory.spread + GAUGE * change * change
         return Memory(
             log_sigma=log_sigma,
             shift=shift,
             mean=mean,
-            last=xp.where(present, errors, memory.last),
-            spread=xp.where(present & (memory.times != 0), spread, memory.spread),
+            spread=choose(xp, present & known, spread, memory.spread),
             times=memory.times + present,
         )
 
     def variance(self, xp: Any, memory: Memory) -> Array:
         """Return the variance of the errors from step to step, 0 before it is known."""
-        changes = maximum(xp, 1.0 * memory.times, 1.0) - 1.0
+        changes = maximum(xp, memory.times, 1.0) - 1.0
         share = 1.0 - (1.0 - GAUGE) ** changes  # of all weights that the moving average has given so far
-        return memory.spread / xp.where(changes == 0.0, 1.0, share)
+        # The mean before has (1 − decay)/(1 + decay) of an error's variance, and both are in the spread.
+        return memory.spread * (0.5 * (1.0 + self.decay)) / xp.where(changes == 0.0, 1.0, share)
 
     def bias(self, xp: Any, memory: Memory, alpha: Array) -> Array:
         """Return the mean error at which noise leaves the constraint, to second order."""
@@ -136,6 +151,29 @@ class Rule:
     def _noise(self, xp: Any, memory: Memory) -> Array:
         """Return the variance of the moving average."""
         return self.variance(xp, memory) * ((1.0 - self.decay) / (1.0 + self.decay))
+
+
+def everywhere(xp: Any, flags: Array) -> Array:
+    """Return True in place of flags that are all set, where that can be seen at once: in NumPy."""
+    return True if xp is np and np.count_nonzero(flags) == flags.size else flags
+
+
+def choose(xp: Any, flags: Array, new: Array, old: Array) -> Array:
+    """Return `new` where the flags are set, `old` elsewhere."""
+    return new if flags is True else xp.where(flags, new, old)
+
+
+def clip(xp: Any, array: Array, low: float, high: float) -> Array:
+    return np.minimum(np.maximum(array, low), high) if xp is np else xp.clip(array, low, high)
+
+
+def evaluate(
+    call: str, errors: Array, sigma: Any, alpha: Any, operator: str, kernel: Any, combination: Any
+) -> tuple[Array, Array]:
+    """Return the stateless penalty of errors (m,) or (m, S) that share an operator, and the multipliers."""
+    found = find_operator(call, operator)
+    sign = -1.0 if found == ">" else 1.0
+    return penalty_and_multipliers(errors, sign, found == "=", sigma, alpha, None, kernel, combination)
 
 
 def make_rule(

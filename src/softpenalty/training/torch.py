@@ -11,13 +11,13 @@ import math
 import warnings
 from typing import Any
 
+import numpy as np
+
 from ..extras import install_hint
 from ..formulas.arrays import namespace
 from ..formulas.combinations import Combination
 from ..formulas.kernels import Kernel
-from ..formulas.operators import find_operator
-from ..formulas.penalty import penalty_and_multipliers
-from .rule import Memory, make_rule
+from .rule import Memory, evaluate, make_rule
 
 try:
     import torch
@@ -56,7 +56,9 @@ def penalty(
     kernel : {"softplus", "algebraic", "quadratic", "linear", "huber"}
     combination : {"sum", "norm"}
     """
-    return _evaluate("penalty", error, sigma, alpha, operator, kernel, combination)[0]
+    errors = torch.atleast_1d(error)
+    total: Tensor = evaluate("penalty", errors, sigma, alpha, operator, kernel, combination)[0]
+    return total
 
 
 def multiplier(
@@ -68,24 +70,32 @@ def multiplier(
     combination: str | Combination = "sum",
 ) -> Tensor:
     """Return ∂penalty/∂error, shaped like `error`. Parameters are those of `penalty`."""
-    return _evaluate("multiplier", error, sigma, alpha, operator, kernel, combination)[1].reshape(error.shape)
+    errors = torch.atleast_1d(error)
+    found: Tensor = evaluate("multiplier", errors, sigma, alpha, operator, kernel, combination)[1]
+    return found.reshape(error.shape)
 
 
-def _evaluate(
-    call: str, error: Tensor, sigma: Any, alpha: Any, operator: str, kernel: Any, combination: Any
-) -> tuple[Tensor, Tensor]:
-    found = find_operator(call, operator)
-    result: tuple[Tensor, Tensor] = penalty_and_multipliers(
-        error.reshape(1) if error.ndim == 0 else error,
-        -1.0 if found == ">" else 1.0,
-        found == "=",
-        sigma,
-        alpha,
-        None,
-        kernel,
-        combination,
-    )
-    return result
+def numpy_views(given: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Return the same with NumPy arrays, which share the tensors' memory; None where that cannot be.
+
+    A step takes many sums of few numbers, and on the CPU a call of NumPy a fraction of PyTorch's time.
+    """
+    if torch.compiler.is_compiling() or not given[0].is_cpu:
+        return None
+    try:
+        return tuple([item.numpy() if isinstance(item, Tensor) else item for item in given])
+    except (RuntimeError, TypeError):  # within a transform of `torch.func`; a type that NumPy does not have
+        return None
+
+
+class Batches:
+    """What was seen since the last update. Not in the module itself, whose attributes are slow to set."""
+
+    def __init__(self) -> None:
+        self.updates = 0  # so far
+        self.total: Tensor | None = None  # errors, summed over micro-batches
+        self.count: int | Tensor = 0
+        self.step: dict[str, Tensor] = {}  # the buffers that an update would change, after it
 
 
 class AdaptivePenalty(nn.Module):  # type: ignore[misc]
@@ -108,9 +118,9 @@ class AdaptivePenalty(nn.Module):  # type: ignore[misc]
     eta : float
         Step of log sigma (of the shift in units of sigma for ``=``) at each update: 0.01 to 0.1.
     decay : float
-        Of the moving average of the error; 0 for full batches.
+        Of the moving average of the error: 0 for full batches, about 1 − eta under noise.
     rule : {"bounded", "log"}
-        "bounded" under noise; "log" for full batches, where it decays faster.
+        "bounded" as a rule; "log", for full batches only, decays faster.
     sigma_min, sigma_max : float
         Limits of sigma (of \\|shift\\| for ``=``).
     tolerance : float, optional
@@ -136,7 +146,6 @@ class AdaptivePenalty(nn.Module):  # type: ignore[misc]
     log_sigma: Tensor
     shift: Tensor
     mean: Tensor
-    last: Tensor
     spread: Tensor
     times: Tensor
 
@@ -171,16 +180,12 @@ class AdaptivePenalty(nn.Module):  # type: ignore[misc]
         limits = self.rule.log_min, self.rule.log_max
         start = torch.log(torch.as_tensor(sigma, dtype=torch.get_default_dtype())).expand(n).clamp(*limits)
         self.register_buffer("log_sigma", start.clone())
-        for name in ("shift", "mean", "last", "spread"):
+        for name in ("shift", "mean", "spread", "times"):
             self.register_buffer(name, torch.zeros(n))
-        self.register_buffer("times", torch.zeros(n, dtype=torch.int64))
-        self._alpha: float | None = float(alpha) if isinstance(alpha, (int, float)) else None
+        self._alpha = float(alpha) if isinstance(alpha, (int, float)) else None
         width = alpha.detach().clone().to(start.dtype).expand(n) if isinstance(alpha, Tensor) else None
         self.register_buffer("_alphas", width, persistent=False)
-        self._total: Tensor | None = None  # errors since the last update, summed over micro-batches
-        self._count: int | Tensor = 0
-        self._seen: tuple[Tensor, Tensor, Tensor, Tensor] | None = None  # what they say about the next step
-        self._updates = 0
+        self._batches = Batches()
         self._warned: set[str] = set()
 
     def forward(self, errors: Tensor, mask: Tensor | None = None, exact: Tensor | None = None) -> Tensor:
@@ -200,12 +205,10 @@ class AdaptivePenalty(nn.Module):  # type: ignore[misc]
         if mask is not None:
             mask = self._shaped("mask", mask)
             errors = torch.where(mask, errors, 0.0)
-        memory = self._memory()
         if self.training:
-            tilt = self._collect(memory, errors if exact is None else self._shaped("exact", exact), mask)
+            weights = self._collect(errors if exact is None else self._shaped("exact", exact), mask)
         else:
-            tilt = self._tilt(memory.mean)
-        weights = self.rule.weight(torch, memory, tilt)
+            weights = self.multiplier
         if weights.dtype is not errors.dtype:
             common = torch.promote_types(weights.dtype, errors.dtype)
             weights, errors = weights.to(common), errors.to(common)
@@ -221,19 +224,20 @@ class AdaptivePenalty(nn.Module):  # type: ignore[misc]
         """
         if group is not None:
             self._all_reduce(group)
-        if self._seen is None:
+        batches = self._batches
+        if not batches.step:
             return
-        memory = self.rule.ascend(torch, self._memory(), *self._seen, self.alpha)
-        self._buffers.update(zip(Memory._fields, memory, strict=True))
-        self._total, self._count, self._seen = None, 0, None
-        self._updates += 1
-        if self._updates % CHECK == 0:
+        self._buffers.update(batches.step)
+        batches.total, batches.count, batches.step = None, 0, {}
+        batches.updates += 1
+        if batches.updates % CHECK == 0:
             self._check()
 
     @property
     def multiplier(self) -> Tensor:
         """The weights (n,): ≥ 0 for ``<``, ≤ 0 for ``>``."""
-        weights: Tensor = self.rule.weight(torch, self._memory(), self._tilt(self.mean))
+        tilt = self.rule.tilt(torch, self.mean, self.alpha)
+        weights: Tensor = self.rule.weight(torch, self._memory(), tilt)
         return weights
 
     @property
@@ -290,38 +294,49 @@ class AdaptivePenalty(nn.Module):  # type: ignore[misc]
             )
         return given
 
-    def _collect(self, memory: Memory, errors: Tensor, mask: Tensor | None) -> Tensor:
-        """Add a micro-batch, and return the tilt of the mean error that an update now would leave."""
+    def _collect(self, errors: Tensor, mask: Tensor | None) -> Tensor:
+        """Add a micro-batch, and return the weights with the mean error that an update now would leave."""
         errors = errors.detach()
-        if errors.dtype is not memory.mean.dtype:
-            errors = errors.to(memory.mean.dtype)
+        dtype = self._buffers["mean"].dtype
+        if errors.dtype is not dtype:
+            errors = errors.to(dtype)
         seen: int | Tensor = 1
         if mask is not None:
-            errors, seen = torch.where(mask, errors, 0.0), mask.to(errors.dtype)
-        self._total = errors if self._total is None else self._total + errors
-        self._count = self._count + seen
-        return self._average(memory)
+            errors, seen = torch.where(mask, errors, 0.0), mask.to(dtype)
+        batches = self._batches
+        batches.total = errors if batches.total is None else batches.total + errors
+        batches.count = batches.count + seen
+        return self._average()
 
     def _all_reduce(self, group: Any) -> None:
         """Sum what all processes have collected; a process may have seen nothing."""
-        total = torch.zeros_like(self.mean) if self._total is None else self._total
-        both = torch.stack([total, torch.zeros_like(total) + self._count])
+        batches = self._batches
+        total = torch.zeros_like(self.mean) if batches.total is None else batches.total
+        both = torch.stack([total, torch.zeros_like(total) + batches.count])
         torch.distributed.all_reduce(both, group=group)
-        self._total, self._count = both[0], both[1]
-        self._average(self._memory())
+        batches.total, batches.count = both[0], both[1]
+        self._average()
 
-    def _average(self, memory: Memory) -> Tensor:
-        """Keep what an update needs of the errors collected, and return the tilt of their mean."""
-        assert self._total is not None
-        errors = self._total if type(self._count) is int and self._count == 1 else self._total / self._count
-        mean, present = self.rule.average(torch, memory, errors)
-        tilt = self._tilt(mean)
-        self._seen = errors, mean, present, tilt
-        return tilt
-
-    def _tilt(self, mean: Tensor) -> Tensor:
-        tilt: Tensor = self.rule.tilt(torch, mean, self.alpha)
-        return tilt
+    def _average(self) -> Tensor:
+        """Prepare an update with the errors collected, and return the weights with their mean."""
+        batches, rule = self._batches, self.rule
+        assert batches.total is not None
+        single = type(batches.count) is int and batches.count == 1
+        errors = batches.total if single else batches.total / batches.count
+        given = errors, self._alpha or self._alphas, *self._memory()
+        views = numpy_views(given)
+        if views is None:
+            weights, later = rule.step(torch, *given)
+            batches.step = later._asdict()
+            return weights
+        with np.errstate(over="ignore", invalid="ignore"):  # an error beyond all bounds counts as absent
+            weights, later = rule.step(np, *views)
+        batches.step = {
+            name: torch.from_numpy(new)
+            for name, old, new in zip(Memory._fields, views[2:], later, strict=True)
+            if new is not old  # a view made a tensor would hold on to the tensor it is of, step after step
+        }
+        return torch.from_numpy(weights)
 
     def _check(self) -> None:
         """Warn, once each, where noise biases the result or a limit of sigma holds it back."""

@@ -11,7 +11,9 @@ from softpenalty.study.design.experiments import COLOURS, CONFIGURATIONS, LABELS
 def test_every_configuration_has_a_label_of_its_own():
     labels = [LABELS[name] for name in CONFIGURATIONS]
     assert all(labels) and len(set(labels)) == len(labels)
-    assert list(COLOURS) == [configuration.name for configuration in STANDARD]
+    assert list(COLOURS) == list(CONFIGURATIONS)
+    assert list(COLOURS)[: len(STANDARD)] == [configuration.name for configuration in STANDARD]
+    assert len({light for light, _ in COLOURS.values()}) == len(COLOURS)
 
 
 def test_a_configuration_says_its_penalty_once():

@@ -26,7 +26,7 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Facts:
 @pytest.fixture(scope="module")
 def folder(facts: Facts, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("drawn")
-    for figure in figures.FIGURES:
+    for figure in (*figures.FIGURES, *figures.COMPARISONS.values(), figures.SUMMARY):
         figures.save(figure, facts, folder)
     return folder
 
@@ -67,9 +67,54 @@ def test_sweeps_mark_the_one_median_the_paper_gives(facts: Facts) -> None:
     assert len(alpha.boxes) == 7 * 3
 
 
-def test_seven_figures_as_svg_and_png(folder: Path) -> None:
-    assert len(list(folder.glob("*.svg"))) == len(list(folder.glob("*.png"))) == 7
-    for figure in figures.FIGURES:
+def test_fig_2_hides_no_mark(facts: Facts) -> None:
+    """Two minima nearly meet at the marked gradient: a square fits into a ring."""
+    ring, square = drawing._MARKS["algebraic"], drawing._MARKS["quadratic"]
+    assert ring["markerfacecolor"] == drawing.PAPER and square["markersize"] < ring["markersize"] - 4.0
+    above, below = figures.FIGURES[1].draw(facts).axes
+    assert above.get_ylabel() == "penalty + objective" and below.get_ylabel() == "error left, |ε|"
+
+
+def test_fig_3_gives_courant_beltrami_an_axis_of_its_own(facts: Facts) -> None:
+    left, right = figures.FIGURES[2].draw(facts).axes
+    assert "α" in left.get_ylabel() and "Courant-Beltrami" in right.get_ylabel()
+    drawn = [line for line in right.get_lines() if line.get_label() == "Courant-Beltrami (right axis)"]
+    np.testing.assert_allclose(drawn[0].get_ydata(), 0.5 * np.asarray(drawn[0].get_xdata()))
+
+
+def test_fig_7_shows_the_law_of_softplus_against_sigma(facts: Facts) -> None:
+    sigma, _ = figure_data.sweep_panels(facts)
+    (guide,) = [guide for guide in sigma.guides if guide.family == "softplus norm"]
+    assert guide.label == "log₂ σ"
+    boxes = {box.group: box.quantiles[2] for box in sigma.boxes if box.configuration == "softplus norm"}
+    for group, value in zip(guide.x, guide.y, strict=True):
+        assert value == pytest.approx(boxes[int(group)], rel=1e-6)  # these records follow it exactly
+
+
+def test_balance_and_solvers_are_drawn_beside_the_fixed_configurations(facts: Facts) -> None:
+    for experiment, names in (
+        ("balance", {"balance norm", "balance sum"}),
+        ("solvers", {"minimize", "slsqp"}),
+    ):
+        panels = figure_data.comparison_panels(facts, experiment)
+        assert len(panels) == 4
+        for panel in panels:
+            assert {curve.family for curve in panel.curves} == names | set(published.CONFIGURATIONS)
+    iterations = {curve.family: curve.y for curve in panels[3].curves}
+    assert (iterations["minimize"] > iterations["slsqp"]).all()  # the hypersphere of these records
+
+
+def test_the_summary_shows_medians_and_published_ones(facts: Facts) -> None:
+    panel = figure_data.summary_panel(facts)
+    assert [curve.family for curve in panel.curves] == list(published.CONFIGURATIONS)
+    assert len(panel.published) == 4 * len(published.DIMENSIONS)
+
+
+def test_every_figure_as_svg_and_png(folder: Path) -> None:
+    every = (*figures.FIGURES, *figures.COMPARISONS.values(), figures.SUMMARY)
+    assert len(figures.FIGURES) == 7
+    assert len(list(folder.glob("*.svg"))) == len(list(folder.glob("*.png"))) == len(every) == 10
+    for figure in every:
         assert figure.title
         assert figure.caption.endswith(".")
         assert figure.alternative

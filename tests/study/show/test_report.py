@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,8 +61,10 @@ def test_every_file_is_written(report: Path) -> None:
     names = {
         path.relative_to(report.parent).as_posix() for path in report.parent.rglob("*") if path.is_file()
     }
-    figures = {f"figures/fig{i}.{ending}" for i in range(1, 8) for ending in ("svg", "png")}
-    assert {"report.html", "table.md", "table.tex", "table.html"} | figures <= names
+    drawn = [*(f"fig{i}" for i in range(1, 8)), "summary", "fig-balance", "fig-solvers"]
+    figures = {f"figures/{name}.{ending}" for name in drawn for ending in ("svg", "png")}
+    tables = {"table.md", "table.tex", "table.html", "records.csv", "records.parquet"}
+    assert {"report.html"} | tables | figures <= names
     assert not [name for name in names if name.endswith(".tmp")]
     assert report.stat().st_size < 5_000_000
 
@@ -78,15 +81,37 @@ def test_the_page_is_well_formed_and_needs_no_network(report: Path) -> None:
         after - before <= 1 for before, after in zip(reader.headings, reader.headings[1:], strict=False)
     )
     links = re.findall(r"""(?:src|href|action)=["']([^"'#][^"']*)""", text)
-    assert not [link for link in links if not link.startswith("data:")]
+    assert {"records.csv", "records.parquet", "table.tex", "figures/fig5.svg", "figures/fig5.png"} <= set(
+        links
+    )
+    for link in links:
+        assert (report.parent / link).is_file(), link
     assert "@import" not in text
+
+
+def test_the_summary_says_what_was_run_claimed_and_found(report: Path) -> None:
+    text = report.read_text("utf-8")
+    head = text[text.index("<header") : text.index("</header>")]
+    assert "trials" in head and 'class="verdict' in head and 'class="picture"' in head
+    assert head.count("<li>") == 6 and "With 50 variables, one fifth" in head
+    assert "<table" not in head
+    parts = re.findall(r'<details class="fold" id="(\w+)">', text)
+    assert parts == ["claims", "table", "figures", "findings", "balance", "solvers", "check", "run"]
+    assert "<details open" not in text
+
+
+def test_solvers_say_where_more_iterations_are_needed_and_why(report: Path) -> None:
+    text = report.read_text("utf-8")
+    assert "Hypersphere: minimize takes 1.50 to 1.50 times the iterations of SLSQP, more at N = 2, 3" in text
+    assert "Sheared hyperplanes: minimize takes 0.10 to 0.10 times the iterations of SLSQP." in text
+    assert "first matrix is the identity" in text
 
 
 def test_a_complete_study_is_said_to_reproduce_the_paper(report: Path) -> None:
     text = report.read_text("utf-8")
     assert 'class="verdict good"' in text
     assert "128 of 128" in text
-    assert text.count('class="chip-verdict') == 16
+    assert text.count('class="chip-verdict') == 16 + 6  # six of them in the summary too
 
 
 def test_a_partial_study_says_what_is_missing(partial: Path) -> None:
@@ -148,8 +173,13 @@ def test_a_browser_shows_table_and_figures_without_errors(
 PROBE = """<script>
 window.addEventListener("load", function () {
   var frame = document.querySelector("iframe"), page = frame.contentDocument, seen = {};
+  seen.screens = page.querySelector("header").getBoundingClientRect().height / frame.clientHeight;
+  frame.contentWindow.openAll();
   seen.overflow = page.documentElement.scrollWidth - frame.clientWidth;
   seen.table = page.querySelector("table.large").getBoundingClientRect().height;
+  frame.contentWindow.dispatchEvent(new Event("resize"));
+  seen.hints = Array.from(page.querySelectorAll("figure.plot .swipe")).map(function (hint) {
+    return hint.getBoundingClientRect().height; });
   seen.figures = Array.from(page.querySelectorAll("figure.plot svg")).map(function (svg) {
     return svg.getBoundingClientRect().height; });
   var box = page.querySelector("#fig5 .tip");
@@ -164,19 +194,33 @@ window.addEventListener("load", function () {
 </script>"""
 
 
-@needs_chromium
-def test_a_phone_can_read_it(report: Path, tmp_path: Path) -> None:
-    page = report.with_name("phone.html")
-    frame = f'<iframe src="{report.name}" style="width: 390px; height: 800px; border: 0"></iframe>'
+def look(report: Path, profile: Path, width: int) -> dict[str, Any]:
+    """What a window of some width and 800 pixels height shows."""
+    page = report.with_name(f"window{width}.html")
+    frame = f'<iframe src="{report.name}" style="width: {width}px; height: 800px; border: 0"></iframe>'
     page.write_text(f"<!doctype html><body>{frame}{PROBE}</body>", encoding="utf-8")
-    document, console = browse(page, tmp_path / "profile", "--allow-file-access-from-files")
+    document, console = browse(page, profile, "--allow-file-access-from-files")
     assert console == []
     found = re.search(r"data-seen='([^']*)'|data-seen=\"([^\"]*)\"", document)
     assert found is not None
-    seen = json.loads((found[1] or found[2]).replace("&quot;", '"').replace("&amp;", "&"))
+    seen: dict[str, Any] = json.loads((found[1] or found[2]).replace("&quot;", '"').replace("&amp;", "&"))
+    return seen
+
+
+@needs_chromium
+def test_the_summary_fits_one_screen(report: Path, tmp_path: Path) -> None:
+    seen = look(report, tmp_path / "profile", 1280)
+    assert seen["screens"] <= 1.0
+    assert max(seen["hints"]) == 0, "nothing has to scroll"
+
+
+@needs_chromium
+def test_a_phone_can_read_it(report: Path, tmp_path: Path) -> None:
+    seen = look(report, tmp_path / "profile", 390)
     assert seen["overflow"] <= 0, "wide parts scroll inside their box"
     assert seen["table"] > 300
-    assert len(seen["figures"]) == 7
+    assert len(seen["figures"]) == 9
     assert min(seen["figures"]) > 100
+    assert min(seen["hints"]) > 0, "what scrolls says so"
     assert "median" in seen["tip"]
     assert seen["themes"] == ["dark"]

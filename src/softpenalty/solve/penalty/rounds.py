@@ -292,10 +292,12 @@ class Rounds:
 
     def _record(self) -> dict[str, Any]:
         """One row of the history."""
+        violations = self.penalty.violations(self.x)
         return {
             "nit": self.iterations,
             "fun": self.penalty.objective(self.x),
-            "maxcv": float(self.penalty.violations(self.x).max(initial=0.0)),
+            "maxcv": float(violations.max(initial=0.0)),
+            "violation": float((violations / self.size).max(initial=0.0)),
             "stationarity": self._residual(self.bfgs.projected()),
             "step": self.bfgs.length,
             "trials": self.bfgs.trials,

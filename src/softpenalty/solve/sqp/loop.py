@@ -7,6 +7,8 @@ matrix is measured by the gradient, so the steps do not depend on the units of o
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..norms import largest
@@ -33,7 +35,13 @@ REACH_GROWTH = 10.0  # longest later step, relative to the last three
 SHORT_STEP, SHORT_STEPS = 1e-3, 4  # this many step lengths in a row below it: the matrix is no good
 
 
-def run_attempts(model: Model, tolerances: Tolerances, watch: Watch, exact_hessian: bool = False) -> Ending:
+def run_attempts(
+    model: Model,
+    tolerances: Tolerances,
+    watch: Watch,
+    exact_hessian: bool = False,
+    noisy: Callable[[], bool] | None = None,
+) -> Ending:
     """Solve from ``model.start``; where that fails, once more and more carefully.
 
     Parameters
@@ -42,9 +50,11 @@ def run_attempts(model: Model, tolerances: Tolerances, watch: Watch, exact_hessi
         Defined at its start.
     tolerances, watch : when to stop; `watch` sees every iterate and keeps the best one
     exact_hessian : whether to use the user's second derivatives (the second attempt never does)
+    noisy : asked once where a step must be very short: are the functions too noisy for differences?
     """
     curvature = ExactCurvature(model) if exact_hessian else SecantCurvature(model.n, model.m)
     attempt = Attempt(model, FIRST, curvature, tolerances, watch, 0)
+    attempt.noisy = noisy
     try:
         first = attempt.run()
         if first.status not in TRY_AGAIN:
@@ -72,6 +82,7 @@ class Attempt:
     ) -> None:
         self.model, self.strategy, self.curvature = model, strategy, curvature
         self.tolerances, self.watch = tolerances, watch
+        self.noisy: Callable[[], bool] | None = None
         self.state = State.at_start(model, iteration)
         g_size = largest(self.state.point.g) or 1.0
         self.subproblem = Subproblem(model.equality, model.n, strategy.nu * g_size, watch.deadline)
@@ -155,6 +166,10 @@ class Attempt:
         t = self.first_length(local, step)
         found = search(model, state.point, step.d, merit, fall, t, state.far, state.unit)
         state.trials = found.trials
+        if self.noisy is not None and (found.point is None or found.t < SHORT_STEP):
+            noisy, self.noisy = self.noisy, None
+            if noisy():
+                return Status.NOISY
         if found.point is None:
             if model.refine(state.point):
                 return None

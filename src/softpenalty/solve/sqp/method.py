@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -25,8 +26,13 @@ __all__ = ["solve_sqp"]
 DENSE_LIMIT = 4_000_000  # entries of a dense n × n or m × n matrix that the dense method accepts (32 MB)
 
 
-def solve_sqp(problem: Problem, options: Options, watch: Watch) -> Outcome:
-    """Solve by penalty QPs; see `loop`."""
+def solve_sqp(
+    problem: Problem, options: Options, watch: Watch, noisy: Callable[[], bool] | None = None
+) -> Outcome:
+    """Solve by penalty QPs; see `loop`.
+
+    ``noisy`` : asked once where a step must be very short: are the functions too noisy for differences?
+    """
     tolerances = Tolerances.at(options.tol, options.constraint_tol)
     rows = problem.rows
     model = Model(problem.evaluation, rows, problem.lower, problem.upper, problem.start)
@@ -37,7 +43,7 @@ def solve_sqp(problem: Problem, options: Options, watch: Watch) -> Outcome:
             "takes sparse Jacobians as they are and keeps one n × n matrix, or a sparse solver such as IPOPT."
         )
     if model.n:
-        ending = run_attempts(model, tolerances, watch, problem.evaluation.has_hessian)
+        ending = run_attempts(model, tolerances, watch, problem.evaluation.has_hessian, noisy)
     else:
         ending = _nothing_free(model, tolerances)
     iterate, history = ending.iterate, watch.history
@@ -55,7 +61,7 @@ def solve_sqp(problem: Problem, options: Options, watch: Watch) -> Outcome:
         tolerances,
         partial(_stationarity, model, ending),
         ending.iterations,
-        _conflict_labels(ending, rows, model),
+        _conflict_labels(ending, problem, model),
         _relaxation(ending, rows),
     )
 
@@ -83,11 +89,11 @@ def _nothing_free(model: Model, tolerances: Tolerances) -> Ending:
     return Ending(Status.INFEASIBLE, iterate, 0, nothing_helps)
 
 
-def _conflict_labels(ending: Ending, rows: Rows, model: Model) -> list[str]:
+def _conflict_labels(ending: Ending, problem: Problem, model: Model) -> list[str]:
     if ending.conflict is None:
         return []
-    return [rows.labels[i] for i in np.flatnonzero(ending.conflict.rows)] + [
-        f"bounds of x[{model.free[i]}]" for i in np.flatnonzero(ending.conflict.bounds)
+    return [problem.rows.labels[i] for i in np.flatnonzero(ending.conflict.rows)] + [
+        f"bounds of {problem.variables[model.free[i]]}" for i in np.flatnonzero(ending.conflict.bounds)
     ]
 
 

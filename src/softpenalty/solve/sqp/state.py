@@ -98,6 +98,7 @@ class Iterate:
             "nit": self.iteration,
             "fun": self.point.f,
             "maxcv": self.violation,
+            "violation": self.measure.violation,
             "stationarity": self.measure.stationarity,
             "step": self.measure.step,
             "trials": self.trials,

@@ -22,8 +22,7 @@ BALANCE_ALPHA = 1e-2  # 300 times softer than the paper's: the error does not de
 class Configuration:
     """A named (kernel, combination, sigma, alpha); solvers without a penalty have none of them.
 
-    `label` is its name for people, and `colours` are those of its figures on light and on dark paper; a
-    configuration without colours has no place in the figures.
+    `label` is its name for people, and `colours` are those of its figures on light and on dark paper.
     """
 
     name: str
@@ -32,7 +31,7 @@ class Configuration:
     combination: str = "none"
     sigma: float = 0.0
     alpha: float = 0.0
-    colours: tuple[str, str] | None = None
+    colours: tuple[str, str] = ("#6a7683", "#9daab7")
 
     @property
     def penalty(self) -> dict[str, Any]:
@@ -121,8 +120,24 @@ EXPERIMENTS = {
             KINDS,
             DIMENSIONS,
             (
-                Configuration("balance norm", "Balance, norm", "algebraic", "norm", 15.0, BALANCE_ALPHA),
-                Configuration("balance sum", "Balance, sum", "algebraic", "sum", 15.0, BALANCE_ALPHA),
+                Configuration(
+                    "balance norm",
+                    "Balance, norm",
+                    "algebraic",
+                    "norm",
+                    15.0,
+                    BALANCE_ALPHA,
+                    ("#8a3ffc", "#b98cff"),
+                ),
+                Configuration(
+                    "balance sum",
+                    "Balance, sum",
+                    "algebraic",
+                    "sum",
+                    15.0,
+                    BALANCE_ALPHA,
+                    ("#c08af5", "#dcc0ff"),
+                ),
             ),
         ),
         Experiment(
@@ -130,7 +145,10 @@ EXPERIMENTS = {
             "solvers",
             KINDS,
             DIMENSIONS,
-            (Configuration("minimize", "softpenalty.minimize"), Configuration("slsqp", "SLSQP (SciPy)")),
+            (
+                Configuration("minimize", "softpenalty.minimize", colours=("#c2185b", "#ff7aa8")),
+                Configuration("slsqp", "SLSQP (SciPy)", colours=("#5c5346", "#c9bfae")),
+            ),
             most_samples=SOLVER_SAMPLES,
         ),
     )
@@ -139,7 +157,7 @@ CONFIGURATIONS: dict[str, Configuration] = {}
 for _experiment in EXPERIMENTS.values():
     for _configuration in _experiment.configurations:
         CONFIGURATIONS.setdefault(_configuration.name, _configuration)
-COLOURS = {name: c.colours for name, c in CONFIGURATIONS.items() if c.colours}
+COLOURS = {name: c.colours for name, c in CONFIGURATIONS.items()}
 LABELS = {name: configuration.label for name, configuration in CONFIGURATIONS.items()} | {
     "planes": "Sheared hyperplanes",
     "spheres": "Hypersphere",

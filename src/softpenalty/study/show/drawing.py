@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from ..design import experiments
 from ..design.experiments import LABELS
 from ..judge.corner import Path
 from ..judge.numbers import power_of_ten
-from .figure_data import Box, BoxPanel, Curve, Panel, View
+from .figure_data import Box, BoxPanel, Curve, LinePanel, Panel, View
 
 INK, PAPER, GRID, MUTED = "#1c2733", "#ffffff", "#d8dde3", "#6a7683"
 COLOURS = {name: light for name, (light, _) in experiments.COLOURS.items()}
@@ -34,6 +34,10 @@ DIAMOND: dict[str, Any] = {
     "markersize": 4.6,
     "color": PAPER,
     "markeredgecolor": INK,
+}
+_MARKS: dict[str, dict[str, Any]] = {  # rings, and squares that fit into them where two minima meet
+    "algebraic": {"marker": "o", "markersize": 9.5, "markerfacecolor": PAPER, "markeredgewidth": 2.0},
+    "quadratic": {"marker": "s", "markersize": 4.5},
 }
 STYLE: Any = {
     "font.family": "sans-serif",
@@ -70,19 +74,56 @@ _HOVER_POINTS = 24  # per curve
 
 def draw_curves(axes: Axes, panel: Panel) -> None:
     """Draw the curves of a panel with their marked points."""
-    for curve in panel.curves:
-        colour = _FAMILIES[curve.family]
-        axes.plot(curve.x, curve.y, color=colour, linestyle=DASHES[curve.variant], label=curve.label)
-        if curve.mark is not None:
-            (dot,) = axes.plot(*curve.mark, "o", color=colour, markeredgecolor=PAPER, markersize=7, zorder=5)
-            _tip(dot, _reading(curve, panel, *curve.mark))
     axes.set(xlabel=panel.x_label, ylabel=panel.y_label, title=panel.title)
+    right = _right_axis(axes, panel) if panel.aside else axes
+    places = [right if curve.family == "quadratic" else axes for curve in panel.curves]
+    lines = []
+    for place, curve in zip(places, panel.curves, strict=True):
+        colour = _FAMILIES[curve.family]
+        lines += place.plot(
+            curve.x, curve.y, color=colour, linestyle=DASHES[curve.variant], label=curve.label
+        )
+        if curve.mark is not None:
+            (dot,) = place.plot(*curve.mark, color=colour, **_MARKS[curve.family], zorder=5)
+            _tip(dot, _reading(curve, panel, *curve.mark))
     if panel.y_limit is not None:
         axes.set_ylim(*panel.y_limit)
     if panel.legend is not None:
-        axes.legend(loc=panel.legend)
+        axes.legend(handles=lines, loc=panel.legend)
+    for place, curve in zip(places, panel.curves, strict=True):
+        _hover_points(place, curve, panel)
+
+
+def _right_axis(axes: Axes, panel: Panel) -> Axes:
+    """An axis of its own for Courant-Beltrami, in its colour."""
+    right, colour = axes.twinx(), _FAMILIES["quadratic"]
+    right.set_ylabel(panel.aside, color=colour)
+    right.tick_params(axis="y", colors=colour)
+    right.spines["right"].set(visible=True, color=colour)
+    right.grid(visible=False)
+    if panel.aside_limit is not None:
+        right.set_ylim(*panel.aside_limit)
+    return right
+
+
+def draw_lines(axes: Axes, panel: LinePanel) -> None:
+    """Draw medians by dimension on logarithmic axes, with the published ones as diamonds."""
+    ticks = sorted({float(n) for curve in panel.curves for n in curve.x})
     for curve in panel.curves:
-        _hover_points(axes, curve, panel)
+        colour = _FAMILIES[curve.family]
+        axes.plot(curve.x, curve.y, color=colour, linestyle=DASHES[curve.variant], label=curve.label)
+        for n, median in zip(curve.x.tolist(), curve.y.tolist(), strict=True):
+            (dot,) = axes.plot(n, median, "o", color=colour, markersize=4.5, markeredgecolor=PAPER, mew=0.5)
+            _tip(dot, f"{curve.label}, N = {n:g}: median {panel.y_label} {median:.3g}")
+    for n, median in panel.published:
+        (diamond,) = axes.plot(n, median, **DIAMOND, zorder=6)
+        _tip(diamond, f"published median at N = {n:g}: {median:g}")
+    axes.set(xscale="log", yscale="log", xlabel="dimensions", ylabel=panel.y_label, title=panel.title)
+    axes.set_xticks(ticks, [f"{n:g}" for n in ticks])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_locator(LogLocator(numticks=8))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: power_of_ten(value)))
+    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def draw_path(axes: Axes, path: Path, view: View) -> None:

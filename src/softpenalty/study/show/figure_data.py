@@ -17,9 +17,10 @@ from ...formulas.prediction import predicted_error
 from ...types import Array
 from ..design import published
 from ..design.experiments import COLOURS, LABELS, STANDARD
-from ..judge import corner
+from ..judge import corner, findings
 from ..judge.facts import Facts
 from ..judge.numbers import power_of_ten
+from ..judge.sweeps import Sweep
 from ..judge.trials import COLUMN_OF, Columns, group_by
 
 QUANTILES = (0.05, 0.25, 0.50, 0.75, 0.95)
@@ -44,6 +45,16 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class LinePanel:
+    """Medians by dimension, one curve a configuration, on logarithmic axes; `published` as diamonds."""
+
+    title: str
+    y_label: str
+    curves: tuple[Curve, ...]
+    published: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True)
 class Panel:
     """Curves that share a pair of axes; `y_limit` caps what runs off to infinity, `legend` is a place."""
 
@@ -53,6 +64,8 @@ class Panel:
     curves: tuple[Curve, ...]
     y_limit: tuple[float, float] | None = None
     legend: Literal["upper left", "upper center"] | None = "upper left"
+    aside: str = ""  #: label of an axis on the right, for the curves of Courant-Beltrami
+    aside_limit: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -137,14 +150,15 @@ def sensitivity_panels() -> tuple[Panel, Panel]:
         Panel(
             f"Penalty + objective −{_GRADIENT:g}·error; dots mark the minimum",
             "error",
-            "penalized",
+            "penalty + objective",
             tuple(above),
             (-0.2, 2.2),
+            legend=None,
         ),
         Panel(
             f"Error left at the minimum; dots mark |∇O| = {_GRADIENT:g}",
-            "|∇O|",
-            "|ε|",
+            "gradient of the objective, |∇O|",
+            "error left, |ε|",
             tuple(below),
             (0.0, 1.0),
             legend=None,
@@ -153,7 +167,10 @@ def sensitivity_panels() -> tuple[Panel, Panel]:
 
 
 def normalized_panel() -> Panel:
-    """Fig. 3: error left, in units of α, against the gradient in units of σ."""
+    """Fig. 3: error left, in units of α, against the gradient in units of σ.
+
+    Courant-Beltrami has no α: its error stands on an axis of its own, in the units of the constraint.
+    """
     ratio = np.linspace(0.0, 1.0, 401)[1:-1]
     curves = []
     for kernel in ("algebraic", "softplus"):
@@ -161,8 +178,17 @@ def normalized_panel() -> Panel:
             error = predicted_error(ratio, 1.0, 1.0, operator, kernel)
             curves.append(Curve(f"{kernel.capitalize()} {name}", kernel, variant, ratio, error))
     error = predicted_error(ratio, 1.0, 1.0, "<", "quadratic")
-    curves.append(Curve("Courant-Beltrami (not scaled by α)", "quadratic", 0, ratio, error))
-    return Panel("", "∇/σ", "|ε|/α", tuple(curves), (0.0, 6.0), "upper center")
+    curves.append(Curve("Courant-Beltrami (right axis)", "quadratic", 0, ratio, error))
+    return Panel(
+        "",
+        "gradient/σ",
+        "error left/α",
+        tuple(curves),
+        (0.0, 6.0),
+        "upper center",
+        aside="Courant-Beltrami: error left, no α",
+        aside_limit=(0.0, 0.6),
+    )
 
 
 def views(path: corner.Path) -> tuple[View, View]:
@@ -222,6 +248,45 @@ def sweep_panels(facts: Facts) -> tuple[BoxPanel, BoxPanel]:
     )
 
 
+def comparison_panels(facts: Facts, experiment: str) -> list[LinePanel]:
+    """Balance and solvers beside the fixed configurations: distance and iterations by dimension and kind."""
+    panels = []
+    for quantity, words in findings.WORDS.items():
+        for kind in published.KINDS:
+            rows = findings.compared(facts, experiment, kind)
+            names = [name for name in COLOURS if any(name in row.medians for row in rows)]
+            curves = []
+            for name in names:
+                known = [(row.dimension, row.medians[name][quantity]) for row in rows if name in row.medians]
+                x, y = np.array(known, dtype=np.float64).T
+                curves.append(Curve(LABELS[name], name, 0 if name in _FIXED else 1, x, y))
+            panels.append(
+                LinePanel(f"{LABELS[kind]}: {words}", _Y_LABELS[_QUANTITY[quantity]], tuple(curves))
+            )
+    return panels
+
+
+def summary_panel(facts: Facts) -> LinePanel:
+    """The paper's main point in one picture: iterations on the hyperplanes by dimension."""
+    kind, quantity = published.KINDS[0], "iterations"
+    curves, marks = [], []
+    for name in published.CONFIGURATIONS:
+        ours = [
+            (e.dimension, e.measured.value)
+            for e in facts.entries
+            if (e.kind, e.configuration, e.quantity) == (kind, name, quantity) and e.measured is not None
+        ]
+        if ours:
+            x, y = np.array(ours, dtype=np.float64).T
+            curves.append(Curve(LABELS[name], name, 0, x, y))
+            marks += [(float(n), published.MEDIANS[kind, n, name, quantity]) for n, _ in ours]
+    return LinePanel(f"{LABELS[kind]}: median iterations", "iterations", tuple(curves), tuple(marks))
+
+
+_FIXED = {c.name for c in STANDARD}
+_QUANTITY = {"distance": "error", "iterations": "iterations"}
+
+
 def _box_panel(
     trials: Columns,
     column: str,
@@ -265,7 +330,22 @@ def _guides(facts: Facts, experiment: str) -> tuple[Curve, ...]:
         x = np.searchsorted(parameters, part.parameters).astype(np.float64)
         y = 10.0 ** (middle + law.value * np.log10(part.parameters))
         guides.append(Curve(f"slope {law.value:+g}", law.configuration, 1, x, y))
-    return tuple(guides)
+    return (*guides, *_logarithmic_guides(measured, parameters)) if experiment == "sigma" else tuple(guides)
+
+
+def _logarithmic_guides(measured: Mapping[str, Sweep], parameters: Array) -> list[Curve]:
+    """Softplus against σ: a straight line in log₂ σ, over the range of the algebraic law."""
+    law = next(law for law in published.SLOPES if law.experiment == "sigma" and law.value > 0.0)
+    guides = []
+    for name in published.SMOOTH:
+        if not name.startswith("softplus") or name not in measured:
+            continue
+        part = measured[name].between(law.low, law.high)
+        if part.parameters.size > 1 and np.isfinite(part.medians).all():
+            slope, constant = np.polyfit(np.log2(part.parameters), part.medians, 1)
+            x = np.searchsorted(parameters, part.parameters).astype(np.float64)
+            guides.append(Curve("log₂ σ", name, 1, x, constant + slope * np.log2(part.parameters)))
+    return guides
 
 
 def _box(values: Array, configuration: str, group: int, published_median: float | None) -> Box:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -35,6 +36,7 @@ from .drawing import (
     TIP,
     draw_boxes,
     draw_curves,
+    draw_lines,
     draw_path,
     translucent,
 )
@@ -67,10 +69,17 @@ def _figure_1(_: Facts) -> Figure:
 
 
 def _figure_2(_: Facts) -> Figure:
-    figure = _blank(8.0, 7.4)
-    for axes, panel in zip(figure.subplots(2, 1), figure_data.sensitivity_panels(), strict=True):
+    figure = _blank(8.0, 7.8)
+    grid = figure.subplots(2, 1)
+    for axes, panel in zip(grid, figure_data.sensitivity_panels(), strict=True):
         draw_curves(axes, panel)
+    figure.legend(handles=_curve_handles(grid[0]), loc="outside upper left", ncols=3)
     return figure
+
+
+def _curve_handles(axes: Axes) -> list[Artist]:
+    """The lines of a panel that have a label."""
+    return [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")]
 
 
 def _figure_3(_: Facts) -> Figure:
@@ -122,6 +131,31 @@ def _box_figure(panels: tuple[BoxPanel, BoxPanel]) -> Figure:
     return figure
 
 
+def _comparison(experiment: str) -> Callable[[Facts], Figure]:
+    """Draws the medians of an experiment beside the fixed configurations."""
+
+    def draw(facts: Facts) -> Figure:
+        figure = _blank(10.0, 7.6)
+        grid = figure.subplots(2, 2, sharey="row").ravel()
+        for axes, panel in zip(grid, figure_data.comparison_panels(facts, experiment), strict=True):
+            draw_lines(axes, panel)
+        for axes in grid[1::2]:
+            axes.set_ylabel("")
+        figure.legend(handles=_curve_handles(grid[0]), loc="outside upper left", ncols=3)
+        return figure
+
+    return draw
+
+
+def _summary(facts: Facts) -> Figure:
+    figure = _blank(6.0, 4.2)
+    axes = figure.subplots()
+    draw_lines(axes, figure_data.summary_panel(facts))
+    handles = [*_curve_handles(axes), Line2D([], [], **DIAMOND, label="published")]
+    axes.legend(handles=handles, loc="upper left")
+    return figure
+
+
 def _blank(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
@@ -157,9 +191,10 @@ FIGURES = (
         "fig3",
         "Normalized error",
         "Error left by each penalty, divided by α, against the gradient divided by σ. Inequalities have no "
-        "error at one half and diverge at both ends, softplus only slowly.",
+        "error at one half and diverge at both ends, softplus only slowly. Courant-Beltrami has no α: its "
+        "error is half the ratio itself, in the units of the constraint.",
         "Five curves of normalized error against normalized gradient from 0 to 1: algebraic and softplus, "
-        "each for inequality and equality, and Courant-Beltrami, which rises in a straight line.",
+        "each for inequality and equality, and Courant-Beltrami on an axis of its own, a straight line.",
         _figure_3,
     ),
     FigureOf(
@@ -191,11 +226,39 @@ FIGURES = (
         "fig7",
         "Sensitivity of the error to σ and α",
         "Sheared hyperplanes, N = 12. Dashed: the power laws that the check asks for, over the range where "
-        f"they hold. {_BOX_CAPTION} The paper's table gives one median on these axes.",
+        "they hold, and for softplus against σ a straight line in log₂ σ. "
+        f"{_BOX_CAPTION} The paper's table gives one median on these axes.",
         "Box plots of error by sigma from 10 to 1e7 for four configurations, and by alpha from 1e-7 to 0.1 "
         "for three; the slopes are in the text.",
         _figure_7,
     ),
+)
+
+COMPARISONS = {
+    "balance": FigureOf(
+        "fig-balance",
+        "Balance beside fixed parameters",
+        "Medians on the same problems. Dashed: σ is twice the multiplier, the corner 300 times softer.",
+        "Four panels of median distance and median iterations against 2 to 50 dimensions, on hyperplanes and "
+        "on the hypersphere, for balance and for the fixed configurations; the values are in the tables.",
+        _comparison("balance"),
+    ),
+    "solvers": FigureOf(
+        "fig-solvers",
+        "Solvers made for constraints beside fixed penalties",
+        "Medians on the same problems. Dashed: solvers with exact derivatives.",
+        "Four panels of median distance and median iterations against 2 to 50 dimensions, on hyperplanes and "
+        "on the hypersphere: softpenalty.minimize and SLSQP beside the four fixed penalties.",
+        _comparison("solvers"),
+    ),
+}
+SUMMARY = FigureOf(
+    "summary",
+    "Iterations by dimension",
+    "Lines are our medians, diamonds the published ones.",
+    "Median iterations on sheared hyperplanes against 2 to 50 dimensions, on logarithmic axes: those of "
+    "Courant-Beltrami grow fastest; the values are in the table.",
+    _summary,
 )
 
 

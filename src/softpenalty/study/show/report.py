@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from html import escape
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 
@@ -23,9 +24,12 @@ from ..judge.table import Entry
 from ..judge.trials import group_by
 from ..records import RECORDS_NAME, Records
 from . import drawing, figures, tables
+from .export import export_csv, export_parquet
+from .figures import FigureOf
 
 TITLE = "Softplus penalty functions: the study, repeated"
 REPORT_NAME = "report.html"
+_SWIPE = '<p class="swipe">Wider than the screen: swipe sideways →</p>'
 _VERDICT_CLASSES = {
     Verdict.HOLDS: "good",
     Verdict.PARTLY: "part",
@@ -51,9 +55,9 @@ _META = {
 def write_report(out_dir: Path | str) -> Path:
     """Write table, figures and report of the records in `out_dir`, and return the report's path.
 
-    Writes ``table.md``, ``table.tex``, ``table.html``, ``figures/fig1.svg`` to ``fig7.png`` and
-    ``report.html``. Every file is replaced whole. Records of a part of the study are enough: what they lack
-    is said in its place.
+    Writes ``table.md``, ``table.tex``, ``table.html``, the figures as SVG and PNG, the trials as CSV and
+    Parquet, and ``report.html`` with links to them. Every file is replaced whole. Records of a part of the
+    study are enough: what they lack is said in its place.
 
     Parameters
     ----------
@@ -63,10 +67,15 @@ def write_report(out_dir: Path | str) -> Path:
     folder = Path(out_dir)
     with Records(folder / RECORDS_NAME) as records:
         facts = Facts(records)
+        export_csv(records, folder / "records.csv")
+        if find_spec("pyarrow") is not None:
+            export_parquet(records, folder / "records.parquet")
     write_whole(folder / "table.md", tables.markdown(facts.entries).encode())
     write_whole(folder / "table.tex", tables.latex(facts.entries).encode())
     write_whole(folder / "table.html", _table_page(facts.entries).encode())
-    drawn = {each.name: figures.save(each, facts, folder / "figures") for each in figures.FIGURES}
+    every = [*figures.FIGURES, figures.SUMMARY]
+    every += [each for name, each in figures.COMPARISONS.items() if name in facts.experiments]
+    drawn = {each.name: figures.save(each, facts, folder / "figures") for each in every}
     return write_whole(folder / REPORT_NAME, page(facts, drawn).encode())
 
 
@@ -74,6 +83,9 @@ def page(facts: Facts, drawn: dict[str, str]) -> str:
     """The report as text; `drawn` holds the SVG of each figure by name."""
     checked = check(facts)
     sign, colour = _verdict_sign(checked)
+    headline, beside = list(claims.headline_claims(facts)), list(claims.result_claims(facts))
+    found, solvers = findings.findings(facts), findings.solvers_summary(facts)
+    balance = findings.balance_summary(facts)
     return Template(_template()).substitute(
         title=TITLE,
         lead=_lead(facts),
@@ -82,14 +94,26 @@ def page(facts: Facts, drawn: dict[str, str]) -> str:
         verdict_class=colour,
         tiles=_tiles(facts, checked),
         matrix=_matrix(facts.entries),
-        headline=_claims(claims.headline_claims(facts)),
-        results=_claims(claims.result_claims(facts)),
+        picture=_picture(drawn),
+        brief=_brief(headline),
+        headline=_claims(headline),
+        results=_claims(beside),
+        claims_gist=_counted([*headline, *beside]),
+        table_gist=f"{checked.in_band} of {len(facts.entries)} medians in their band",
+        findings_gist=f"{len(found)} findings of our own, and where text and numbers part",
+        balance_gist=escape(balance[1] if len(balance) > 1 else "not on record"),
+        solvers_gist=escape(" ".join(s for s in solvers if s != findings.WHY_MORE) or "not on record"),
+        check_gist=_outcome(checked),
+        run_gist=f"{len(facts):,} trials on record, as CSV, Parquet, LaTeX, SVG and PNG",
         table=tables.html(facts.entries),
-        figures="\n".join(_figure(number, drawn) for number in range(len(figures.FIGURES))),
-        findings="\n".join(_finding(finding) for finding in findings.findings(facts)),
+        figures="\n".join(
+            _figure(f"Fig. {i}. {each.title}", each, drawn) for i, each in enumerate(figures.FIGURES, 1)
+        ),
+        findings="\n".join(_finding(finding) for finding in found),
         contradictions=_claims(claims.contradictions(facts)),
-        balance=_sentences(findings.balance_summary(facts)) + _comparison(facts, "balance"),
-        solvers=_comparison(facts, "solvers"),
+        balance=_sentences(balance) + _comparison(facts, "balance", drawn),
+        solvers=_sentences(solvers) + _comparison(facts, "solvers", drawn),
+        files=_files(drawn),
         check=_check(checked),
         run=_run(facts),
         footer=f"Written {datetime.now(UTC):%Y-%m-%d %H:%M} UTC from {RECORDS_NAME}. "
@@ -181,14 +205,67 @@ def _claims(items: Iterable[Claim]) -> str:
     return f'<ul class="claims">{"".join(cards)}</ul>'
 
 
-def _figure(index: int, drawn: dict[str, str]) -> str:
-    figure = figures.FIGURES[index]
-    svg = figures.inline(drawn[figure.name], figure.name)
+def _figure(title: str, figure: FigureOf, drawn: dict[str, str]) -> str:
     return (
-        f'<figure class="plot" id="{figure.name}"><h3>Fig. {index + 1}. {escape(figure.title)}</h3>'
-        f'<div class="scroll" role="img" aria-label="{escape(figure.alternative)}">{svg}</div>'
-        f"<figcaption>{escape(figure.caption)}</figcaption></figure>"
+        f'<figure class="plot" id="{figure.name}"><h3>{escape(title)}</h3>{_SWIPE}{_inline(figure, drawn)}'
+        f"<figcaption>{escape(figure.caption)} {_links(figure.name)}</figcaption></figure>"
     )
+
+
+def _inline(figure: FigureOf, drawn: dict[str, str]) -> str:
+    svg = figures.inline(drawn[figure.name], figure.name)
+    return f'<div class="scroll" role="img" aria-label="{escape(figure.alternative)}">{svg}</div>'
+
+
+def _links(name: str) -> str:
+    """Links to the files of a figure."""
+    links = (f'<a href="figures/{name}.{ending}">{ending.upper()}</a>' for ending in ("svg", "png"))
+    return f'<span class="files">{" · ".join(links)}</span>'
+
+
+def _picture(drawn: dict[str, str]) -> str:
+    """The study in one picture."""
+    figure = figures.SUMMARY
+    caption = f"{escape(figure.caption)} {_links(figure.name)}"
+    return f'<figure class="picture">{_inline(figure, drawn)}<figcaption>{caption}</figcaption></figure>'
+
+
+def _brief(items: list[Claim]) -> str:
+    """The headline claims, a line each with its verdict."""
+    lines = (
+        f'<li><span class="chip-verdict {_VERDICT_CLASSES[item.verdict]}">{item.verdict.value}</span> '
+        f"{escape(item.statement)}</li>"
+        for item in items
+    )
+    return f'<ul class="brief">{"".join(lines)}</ul>'
+
+
+def _counted(items: list[Claim]) -> str:
+    """How many claims hold, and how many do not."""
+    counts = ((verdict.value, sum(item.verdict is verdict for item in items)) for verdict in Verdict)
+    return ", ".join(f"{words}: {count}" for words, count in counts if count)
+
+
+def _outcome(check: Check) -> str:
+    """How many lines of a check say yes and no."""
+    good, bad = (sum(line is answer for line, _ in check.findings) for answer in (True, False))
+    return f"{good} lines agree, {bad} do not"
+
+
+def _files(drawn: dict[str, str]) -> str:
+    """Links to everything that was written beside the page."""
+    kinds = {
+        "all trials": ["records.csv", *(["records.parquet"] if find_spec("pyarrow") else []), RECORDS_NAME],
+        "the table": ["table.tex", "table.md", "table.html"],
+        "the figures": [f"figures/{name}.{ending}" for name in drawn for ending in ("svg", "png")],
+    }
+    items = (
+        f"<dt>{kind}</dt><dd>"
+        + " ".join(f'<a href="{name}">{name.removeprefix("figures/")}</a>' for name in names)
+        + "</dd>"
+        for kind, names in kinds.items()
+    )
+    return f'<dl class="run links">{"".join(items)}</dl>'
 
 
 def _finding(finding: Finding) -> str:
@@ -203,7 +280,7 @@ def _grid(grid: Grid) -> str:
         values = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
         rows += f'<tr><th scope="row">{escape(first)}</th>{values}</tr>'
     return (
-        f'<div class="box" tabindex="0" role="region" aria-label="{escape(grid.caption)}"><table>'
+        f'{_SWIPE}<div class="box" tabindex="0" role="region" aria-label="{escape(grid.caption)}"><table>'
         f"<caption><span>{escape(grid.caption)}</span></caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
@@ -213,10 +290,12 @@ def _sentences(sentences: list[str]) -> str:
     return f"<ul>{items}</ul>" if items else ""
 
 
-def _comparison(facts: Facts, experiment: str) -> str:
+def _comparison(facts: Facts, experiment: str, drawn: dict[str, str]) -> str:
     missing = findings.missing_configurations(facts, experiment)
     note = f'<p class="absent">Not on record: {", ".join(missing)}.</p>' if missing else ""
-    return note + "".join(_grid(grid) for grid in findings.comparison(facts, experiment))
+    figure = figures.COMPARISONS[experiment]
+    plot = _figure(figure.title, figure, drawn) if figure.name in drawn else ""
+    return note + plot + "".join(_grid(grid) for grid in findings.comparison(facts, experiment))
 
 
 def _check(check: Check) -> str:

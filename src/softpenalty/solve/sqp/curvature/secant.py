@@ -161,8 +161,8 @@ def _sr1(S: Array, Y: Array, ss: Array, diagonal: Array) -> Array:
 def damped_bfgs(S: Array, Y: Array, ss: Array, sy: Array, gamma: float, spanned: bool = True) -> Array:
     """Powell-damped BFGS over the pairs (k, n) from their smallest curvature: always definite.
 
-    Where neither pairs nor rows span the space, most directions have no other curvature than the one begun with:
-    then it is the largest along the newest pair, as in limited-memory methods (Liu & Nocedal 1989).
+    Where neither pairs nor rows span the space, most directions have no other curvature than the one begun
+    with: then it is the largest along the newest pair, as in limited-memory methods (Liu & Nocedal 1989).
     """
     k, n = S.shape
     curved = np.flatnonzero(sy > 0.0)

@@ -1,0 +1,389 @@
+"""The algorithm for noisy functions: fit → penalty QP → sample where needed → step → accept or not.
+
+The subproblem, the weights and the merit are those of the dense method, on unit rows. What differs is where
+values and derivatives come from, quadratic models over all points so far, and that nothing is believed which
+could be noise. One iteration is the body of `NoisySearch.run`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...problem.problem import Problem
+from ...types import Array, Indices, Mask
+from ..norms import largest
+from ..sqp.curvature.convexify import definite
+from ..sqp.merit import Plan, choose, weigh
+from ..sqp.state import FIRST, Local
+from ..sqp.subproblem.steering import Step, Subproblem
+from ..status import Status
+from ..watch import StopError, Watch
+from .cloud import Cloud
+from .fit import Basis, Models, regress
+from .sampling import informative_points
+
+__all__ = ["Linearized", "NoisySearch"]
+
+LARGEST_SHARE, SMALLEST_SHARE = 0.02, 1e-16  # of noise in curvature, from which the radii follow
+FIRST_RADIUS = 1.0  # of the trust region, in units of the variables' sizes
+REGULARIZED = 1e-5  # times the largest entry, on the diagonal of the matrix
+LARGEST_MULTIPLIER = 1e3  # relative to the gradient, that second derivatives are weighted by
+LIGHTEST, LIGHT, HEAVIEST = 10.0, 3.0, 1e4  # elastic weight: by gradient, by multiplier, at most by gradient
+UNCERTAIN = 0.5  # an error of the predicted fall above this share of it calls for more points
+ACCEPTED = 0.1  # share of the predicted fall that must come true, within the noise
+GOOD, POOR = 0.7, 0.3  # shares from which the region grows, and below which it shrinks
+FULL_STEP = 0.9  # of the region, for it to grow
+CERTAINLY_NOISE = 2.0  # times the noise of the merit, added to both sides of the test
+FLOOR, FLOOR_TIMES = 0.3, 8  # a predicted fall below this share of the noise, so many times, is the end
+LEFT = 2.0  # ... unless it exceeds so many times the noise in between
+IDLE_TIMES = 24  # rejected or empty steps in the smallest region, which end it too
+ROWS_WITHIN = 2.0  # times their own noise that rows may be off
+LEAST_LEVEL = 1e-15  # of relative noise
+UNBOUNDED_FALL = 1e15  # relative to max(1, |f|) at the start
+
+
+@dataclass(slots=True)
+class Linearized:
+    """What `weigh` reads of a point: gradient (n,) and length (m,) of the rows."""
+
+    g: Array
+    length: Array
+
+
+@dataclass(slots=True)
+class View:
+    """The fitted problem at the centre: models, noise (functions,) and the rows they make."""
+
+    models: Models
+    noise: Array
+    linear: Linearized
+    local: Local
+
+
+class NoisySearch:
+    """Where the search stands.
+
+    Parameters
+    ----------
+    problem : Problem
+    free : (n,) which of all variables may move
+    level : (1 + k,) relative noise of the objective and of every value, 0 for linear ones
+    watch : who sees every iteration
+    exhaust : whether to go on at the noise floor until a limit is reached
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        free: Indices,
+        level: Array,
+        cloud: Cloud,
+        size: Array,
+        watch: Watch,
+        exhaust: bool,
+    ) -> None:
+        self.problem, self.rows, self.free, self.watch, self.exhaust = (
+            problem,
+            problem.rows,
+            free,
+            watch,
+            exhaust,
+        )
+        self.level, self.cloud, self.size = level, cloud, size
+        self.n, self.m = free.size, len(problem.rows)
+        self.lower, self.upper = problem.lower[free] / size, problem.upper[free] / size
+        self.basis = Basis(self.n)
+        self.equality: Mask = problem.rows.equality
+        self.violations = problem.rows.broken
+        self.subproblem = Subproblem(self.equality, self.n, LIGHTEST, watch.deadline)
+        self.linear_values, self.linear_jacobian = linear_parts(problem, free, size)
+        self.centre = np.clip(problem.start[free] / size, self.lower, self.upper)
+        functions = level.size
+        self.H = np.zeros((functions, self.n, self.n))
+        self.y, self.z = np.zeros(self.m), np.zeros(self.n)  # of unit rows and of the bounds
+        self.weights = np.zeros(self.m)
+        self.delta = FIRST_RADIUS
+        self.curvature = np.maximum(
+            1.0, np.abs(cloud.values[0])
+        )  # size of each function's second derivatives
+        self.iteration = self.floor = self.idle = 0
+        self.first = True
+        self.f_start = float(cloud.values[0, 0])
+        self.radii = self._radii(None, None)
+        self.view: View | None = None
+
+    # What is known -----------------------------------------------------------------------------------
+
+    def noise(self, F: Array) -> Array:
+        """Standard deviation (functions,) of the noise at values F."""
+        sigma: Array = self.level * np.maximum(1.0, np.abs(F))
+        return sigma
+
+    def _radii(self, models: Models | None, view: View | None) -> tuple[float, float]:
+        """Distances at which second and third derivatives equal the noise."""
+        F = self.cloud.values[0] if models is None else models.F
+        sigma, curved = self.noise(F), self.curvature
+        weight = np.ones(F.size)
+        if view is not None:
+            g = float(np.linalg.norm(view.linear.g)) or 1.0
+            weight = np.zeros(F.size)
+            weight[0] = 1.0 / g**2
+            importance = (self.y**2 + 0.01 * g**2) / (view.linear.length**2 * g**2)
+            np.add.at(weight, 1 + self.rows.source, importance)
+        weight = np.where(self.level > 0.0, weight, 0.0)
+        share = np.sqrt(float(weight @ sigma**2) / (float(weight @ curved**2) or 1.0))
+        q = min(max(share, SMALLEST_SHARE), LARGEST_SHARE)
+        return float(np.sqrt(2.0 * q)), float((6.0 * q) ** (1.0 / 3.0))
+
+    def fit(self) -> View:
+        """Regress the models at the centre and look at the problem through them."""
+        models = regress(self.basis, self.cloud, self.centre, *self.radii, self.H)
+        exact = self.level == 0.0
+        if exact.any():
+            models.F[exact] = (self.linear_values + self.linear_jacobian @ self.centre)[exact]
+            models.J[exact], models.H[exact] = self.linear_jacobian[exact], 0.0
+        sigma = self.noise(models.F)
+        source, sign = 1 + self.rows.source, self.rows.sign
+        r = sign * (models.F[source] - self.rows.target)
+        A = sign[:, None] * models.J[source]
+        doubt = float(np.sqrt(np.trace(models.gradient_covariance)))
+        length = np.maximum(np.sqrt(np.vecdot(A, A)), 2.0 * sigma[source] * doubt)
+        length[length == 0.0] = 1.0
+        a, b = A / length[:, None], r / length
+        g = models.J[0].copy()
+        local = Local(a, b, self.violations(b), largest(g), max(1.0, largest(self.centre)))
+        return View(models, sigma, Linearized(g, length), local)
+
+    def refit(self) -> View:
+        """Fit, and let radii and second derivatives follow."""
+        view = self.fit()
+        models = view.models
+        self.H = models.H
+        steep = np.sqrt((models.J**2).sum(axis=1))
+        # Without what noise adds to them, second derivatives and shrinking radii would drive each other up.
+        doubt = view.noise**2 * self.basis.square_of_matrix(models.covariance.diagonal()) / models.length**4
+        bent = np.sqrt(np.maximum((models.H**2).sum(axis=(1, 2)) - doubt, 0.0))
+        self.curvature = np.maximum(0.5 * self.curvature + 0.5 * bent, 0.1 * steep)
+        self.radii = self._radii(models, view)
+        return view
+
+    def merit_noise(self, view: View) -> float:
+        """Standard deviation of the merit at one point."""
+        of_rows = self.weights * view.noise[1 + self.rows.source]
+        return float(np.sqrt(view.noise[0] ** 2 + float(of_rows @ of_rows)))
+
+    def evaluate(self, points: list[Array]) -> list[Array]:
+        """Values (functions,) at points u (n,), NaN where a function fails; all of them enter the cloud."""
+        full = []
+        for u in points:
+            x = self.problem.start.copy()
+            x[self.free] = np.clip(
+                u * self.size, self.problem.lower[self.free], self.problem.upper[self.free]
+            )
+            full.append(x)
+        values = self.problem.evaluation.many(full)
+        for u, F in zip(points, values, strict=True):
+            self.cloud.add(u, F)
+        return values
+
+    # The iteration -----------------------------------------------------------------------------------
+
+    def run(self) -> Status:
+        """Iterate until the noise floor or a limit."""
+        try:
+            self.explore(self.n)
+            steep = np.sqrt((self.fit().models.J ** 2).sum(axis=1))
+            self.curvature = np.where(steep > 0.0, steep, self.curvature)
+            while True:
+                self.view = view = self.refit()
+                step, B = self.solve(view)
+                plan = self.weigh(view, step, B)
+                if self.uncertain(view, step, plan) and self.explore(self.n):
+                    self.view = view = self.refit()
+                    step, B = self.solve(view)
+                    plan = self.weigh(view, step, B)
+                self.y, self.z = step.y, step.z
+                status = self.stop(view, step, plan)
+                if status is not None:
+                    return status
+                self.advance(view, step, plan)
+                self.iteration += 1
+        except StopError as stop:
+            return stop.status
+        except KeyboardInterrupt:
+            return Status.INTERRUPTED
+
+    def explore(self, count: int) -> int:
+        """Evaluate up to ``count`` points that tell most about the gradients."""
+        models = self.fit().models
+        points = informative_points(
+            self.basis,
+            self.cloud,
+            models,
+            self.centre,
+            count,
+            self.radii,
+            self.delta,
+            (self.lower, self.upper),
+        )
+        self.evaluate(points)
+        return len(points)
+
+    def solve(self, view: View) -> tuple[Step, Array]:
+        """The step of the penalty QP inside the trust region, and the matrix it was computed with."""
+        g, local = view.linear.g, view.local
+        g_size = float(np.linalg.norm(g)) or 1.0
+        if self.first:
+            B, self.first = g_size * np.eye(self.n), False
+        else:
+            limit = LARGEST_MULTIPLIER * g_size
+            y = np.clip(self.y, -limit, limit) / view.linear.length * self.rows.sign
+            H = view.models.H[0] + np.tensordot(y, view.models.H[1 + self.rows.source], 1)
+            active = (np.abs(self.y) > 0.0) | self.equality
+            B = definite(0.5 * (H + H.T), local.a[active])
+            B = B + REGULARIZED * max(float(np.abs(B.diagonal()).max()), 1e-10) * np.eye(self.n)
+        self.subproblem.nu = min(max(LIGHTEST * g_size, LIGHT * largest(self.y)), HEAVIEST * g_size)
+        lower = np.maximum(self.lower - self.centre, -self.delta)
+        upper = np.minimum(self.upper - self.centre, self.delta)
+        step = self.subproblem.solve(g, B, local.a, local.b, lower, upper)
+        if step is None:  # numerical trouble: down the gradient
+            d = np.clip(-self.delta * g / g_size, lower, upper)
+            step = Step(d, np.zeros(self.m), np.zeros(self.n), np.zeros(self.m, dtype=bool), False)
+        return step, B
+
+    def weigh(self, view: View, step: Step, B: Array) -> Plan:
+        """What the step promises; the matrix is known here, so its half counts."""
+        plan = weigh(self, view.linear, B, view.local, step, self.weights, FIRST.weight)  # type: ignore[arg-type]
+        self.weights = plan.weights / view.linear.length
+        return plan
+
+    def promised(self, plan: Plan) -> float:
+        return plan.predicted - 0.5 * plan.curved
+
+    def uncertain(self, view: View, step: Step, plan: Plan) -> bool:
+        """Whether the gradients are known too badly to believe the promise."""
+        doubt = float(np.sqrt(np.trace(view.models.gradient_covariance)))
+        error = self.merit_noise(view) * doubt * float(np.linalg.norm(step.d))
+        return error > UNCERTAIN * self.promised(plan)
+
+    def rows_hold(self, view: View) -> bool:
+        """Whether the rows are met within their own noise."""
+        allowed = ROWS_WITHIN * view.noise[1 + self.rows.source] + 1e-8 * np.maximum(
+            1.0, np.abs(self.rows.target)
+        )
+        return bool((view.local.v * view.linear.length <= allowed).all())
+
+    def stop(self, view: View, step: Step, plan: Plan) -> Status | None:
+        """The reason to stop here, if there is one."""
+        noise, promised = self.merit_noise(view), self.promised(plan)
+        if promised <= FLOOR * noise and self.rows_hold(view):
+            self.floor += 1
+        elif promised > LEFT * noise:
+            self.floor = 0
+        if self.floor >= FLOOR_TIMES and not self.exhaust:
+            return Status.NOISE_FLOOR
+        if self.idle >= IDLE_TIMES and not self.exhaust:
+            return Status.NOISE_FLOOR if self.rows_hold(view) else Status.NO_PROGRESS
+        if view.models.F[0] < -UNBOUNDED_FALL * max(1.0, abs(self.f_start)) and self.rows_hold(view):
+            return Status.UNBOUNDED
+        residual = view.linear.g + step.y @ view.local.a + step.z
+        violations = view.local.v * view.linear.length
+        row = {
+            "nit": self.iteration,
+            "fun": float(view.models.F[0]),
+            "maxcv": float(violations.max(initial=0.0)),
+            "violation": float((violations / np.maximum(1.0, np.abs(self.rows.target))).max(initial=0.0)),
+            "stationarity": largest(residual) / (view.local.g_size or 1.0),
+            "step": largest(step.d),
+            "trials": 1,
+            "multipliers": step.y / view.linear.length * self.rows.sign,
+        }
+        return self.watch.see(self.x, row)
+
+    def advance(self, view: View, step: Step, plan: Plan) -> None:
+        """Evaluate the step; move the centre if the merit falls as far as the noise lets one see."""
+        near = self.radii[0]
+        length = float(np.linalg.norm(step.d))
+        target = np.clip(self.centre + step.d, self.lower, self.upper)
+        smallest = self.delta <= 1.01 * near
+        if length <= 1e-3 * near or (target == self.centre).all():
+            self.idle += 1
+            if not self.explore(self.n):
+                self.idle = IDLE_TIMES
+            return
+        (F,) = self.evaluate([target])
+        if not np.isfinite(F).all():
+            self.delta = 0.25 * length
+            self.idle += smallest
+            return
+        merit, fall = choose(self.equality, view.local, step, plan)
+        source, sign = 1 + self.rows.source, self.rows.sign
+        there = sign * (F[source] - self.rows.target) / view.linear.length
+        actual = view.models.F[0] + merit.penalty(view.local.b) - F[0] - merit.penalty(there)
+        slack = CERTAINLY_NOISE * self.merit_noise(view)
+        ratio = (actual + slack) / (max(fall - 0.5 * plan.curved, 0.0) + slack or 1.0)
+        if ratio >= ACCEPTED:
+            self.centre = target
+            if ratio >= GOOD and length >= FULL_STEP * self.delta:
+                self.delta *= 2.0
+            elif ratio < POOR:
+                self.delta = max(0.5 * self.delta, near)
+            self.idle = self.idle + 1 if smallest and self.promised(plan) <= slack else 0
+        else:
+            self.delta = max((0.25 if ratio < -1.0 else 0.5) * length, 0.5 * near)
+            self.idle += smallest
+
+    def uncertainty(self, view: View) -> tuple[Array, float, Array]:
+        """Standard deviations of x (n_all,), of the objective, and of the multipliers of the rows (m,).
+
+        Errors of the fitted gradients and rows, carried through the optimality conditions of what is active.
+        """
+        length, source = view.linear.length, 1 + self.rows.source
+        y = self.y / length * self.rows.sign
+        H = view.models.H[0] + np.tensordot(y, view.models.H[source], 1)
+        active = np.flatnonzero((np.abs(self.y) > 0.0) | self.equality)
+        loose = np.flatnonzero((self.z == 0.0) & (self.centre > self.lower) & (self.centre < self.upper))
+        A = view.local.a[active][:, loose]
+        B = definite(0.5 * (H + H.T)[np.ix_(loose, loose)], A) if loose.size else np.zeros((0, 0))
+        K = np.block([[B, A.T], [A, np.zeros((active.size, active.size))]])
+        of_lagrangian = np.sqrt(view.noise[0] ** 2 + float(((y * view.noise[source]) ** 2).sum()))
+        of_values = float(np.sqrt(view.models.covariance[0, 0]))
+        errors = np.zeros((K.shape[0], K.shape[0]))
+        k = loose.size
+        errors[:k, :k] = of_lagrangian**2 * view.models.gradient_covariance[np.ix_(loose, loose)]
+        errors[range(k, len(K)), range(k, len(K))] = (
+            of_values * view.noise[source][active] / length[active]
+        ) ** 2
+        inverse = np.linalg.pinv(K) if K.size else K
+        spread = np.sqrt(np.maximum((inverse @ errors @ inverse.T).diagonal(), 0.0))
+        of_x, of_y = np.zeros(self.problem.start.size), np.zeros(self.m)
+        of_x[self.free[loose]] = spread[:k] * self.size[loose]
+        of_y[active] = spread[k:] / length[active]
+        return of_x, of_values * float(view.noise[0]), of_y
+
+    @property
+    def x(self) -> Array:
+        """The centre in all variables (n_all,)."""
+        x = self.problem.start.copy()
+        x[self.free] = np.clip(
+            self.centre * self.size, self.problem.lower[self.free], self.problem.upper[self.free]
+        )
+        return x
+
+
+def linear_parts(problem: Problem, free: Indices, size: Array) -> tuple[Array, Array]:
+    """Values (functions,) at u = 0 and Jacobian (functions, n) of what is linear, 0 for the rest."""
+    functions = 1 + sum(problem.sizes)
+    values, jacobian = np.zeros(functions), np.zeros((functions, free.size))
+    begin = 1
+    for block, count in zip(problem.evaluation.blocks, problem.sizes, strict=True):
+        if block.matrix is not None:
+            matrix = block.matrix.toarray() if hasattr(block.matrix, "toarray") else np.asarray(block.matrix)
+            rest = problem.start.copy()
+            rest[free] = 0.0
+            values[begin : begin + count] = matrix @ rest
+            jacobian[begin : begin + count] = matrix[:, free] * size
+        begin += count
+    return values, jacobian

@@ -1,0 +1,1 @@
+"""A result in words, as text and as HTML of the same content: content (with advice) → text, html."""
