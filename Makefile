@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache
 
-.PHONY: help core wheel test test-python test-fast test-floor lint types format study bench bench-all bench-kernels bench-training peers backends pictures clean
+.PHONY: help core wheel test test-python test-fast test-floor lint types format study bench bench-all bench-kernels bench-speed bench-training peers backends pictures clean
 
 help:           ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 18
@@ -69,6 +69,9 @@ study: $(VENV)/installed  ## the paper's study; SAMPLES=50 for a quick look
 
 bench-kernels: $(VENV)/installed  ## speed and accuracy of the penalty functions
 	$(BIN)/python benchmarks/speed/kernels.py
+
+bench-speed: $(VENV)/peers core  ## own CPU time beside SLSQP's, NLopt's and others: benchmarks/SPEED.md
+	$(BIN)/python -m benchmarks.speed.own_cpu
 
 $(VENV)/peers: $(VENV)/installed
 	$(call install,bench)

@@ -108,7 +108,7 @@ class Model:
         self.target_size = np.maximum(1.0, np.abs(rows.target))  # what violations are relative to
         self.n, self.m = self.free.size, rows.equality.size
         self.floor, self.sign = rows.floor, rows.sign
-        in_order = bool((rows.source == np.arange(self.m)).all())
+        in_order = rows.source.tolist() == list(range(self.m))
         self._source = None if in_order else rows.source
         self.least_violated: Point | None = None  # of all points evaluated, as long as none is feasible
         self._least = np.inf
