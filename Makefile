@@ -5,19 +5,44 @@ VENV := .venv
 BIN := $(VENV)/bin
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache
 
-.PHONY: help test test-fast test-floor lint types format study bench bench-all bench-kernels bench-training peers backends pictures clean
+.PHONY: help core wheel test test-python test-fast test-floor lint types format study bench bench-all bench-kernels bench-speed bench-training peers backends pictures clean
 
 help:           ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 18
 
+# An editable install is a path to the sources. The build backend adds an import hook, which would not let the
+# sources of another checkout come first (PYTHONPATH=src): it is taken out again.
+SITE = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+install = $(BIN)/python -m pip install --quiet $(2) --editable '.[$(1)]' && \
+    echo $(CURDIR)/src > $(SITE)/_editable_skbc_softpenalty.pth
+
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	$(call install,test)
 	@touch $@
 
-test: lint types  ## lint, check types, run every test
+# In place, beside its sources: what is installed in .venv is a path to them. Without a compiler, Python it is.
+CORE := src/softpenalty/core
+$(CORE)/built: $(VENV)/installed CMakeLists.txt $(wildcard $(CORE)/*.pyx $(CORE)/*.pxd)
+	$(BIN)/cmake -S . -B build/core -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
+	    -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python > /dev/null
+	$(BIN)/cmake --build build/core
+	cp build/core/*.so $(CORE)
+	@touch $@
+
+core: $(CORE)/built  ## build the compiled core in place
+
+wheel: $(VENV)/installed  ## build a wheel: dist/
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+test: lint types  ## lint, check types, run every test, those of the solver with the core and without
+	-$(MAKE) core
 	$(BIN)/pytest -n 2
+	$(MAKE) test-python
+
+test-python: $(VENV)/installed  ## the solver's tests in Python, without the compiled core
+	SOFTPENALTY_CORE=python $(BIN)/pytest -n 2 -q -m 'not slow' tests/solve tests/problem src/softpenalty/solve
 
 test-fast: $(VENV)/installed  ## the tests that take seconds
 	$(BIN)/pytest -n 2 -m 'not slow'
@@ -45,8 +70,11 @@ study: $(VENV)/installed  ## the paper's study; SAMPLES=50 for a quick look
 bench-kernels: $(VENV)/installed  ## speed and accuracy of the penalty functions
 	$(BIN)/python benchmarks/speed/kernels.py
 
+bench-speed: $(VENV)/peers core  ## own CPU time beside SLSQP's, NLopt's and others: benchmarks/SPEED.md
+	$(BIN)/python -m benchmarks.speed.own_cpu
+
 $(VENV)/peers: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(call install,bench)
 	@touch $@
 
 peers: $(VENV)/peers  ## add the solvers that the benchmark compares with
@@ -62,7 +90,7 @@ bench-all: $(VENV)/peers  ## all solvers, scaled variants, growing problems, and
 # The version is fixed because its plain CPU build is the one that installs without gigabytes of CUDA; in one
 # command, so that nothing that needs PyTorch brings another one.
 backends: $(VENV)/installed  ## add PyTorch, JAX and what trains with them, so that no test is skipped
-	$(BIN)/python -m pip install --quiet 'torch==2.13.0' --editable '.[training]'
+	$(call install,training,'torch==2.13.0')
 
 bench-training: backends  ## constrained training beside Cooper and mdmm: benchmarks/TRAINING.md
 	$(BIN)/python -m benchmarks.training
@@ -71,4 +99,4 @@ pictures: $(VENV)/installed  ## draw the pictures of README and docs again
 	$(BIN)/python docs/pictures.py
 
 clean:          ## remove what the targets made
-	rm -rf $(VENV) .venv-floor .numba_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf src/softpenalty/core/built src/softpenalty/core/*.so $(VENV) .venv-floor .numba_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

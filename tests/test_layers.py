@@ -14,6 +14,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "softpenalty"
 NAME = "softpenalty"
 LEVELS = {
     "types": 0,
+    "core": 0,
     "extras": 0,
     "formulas": 1,
     "problem": 2,

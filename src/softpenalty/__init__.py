@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from .core import show_config as show_config
     from .formulas.combinations import COMBINATIONS as COMBINATIONS
     from .formulas.kernels import KERNELS as KERNELS
     from .formulas.operators import OPERATORS as OPERATORS
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from .solve.result import Result as Result
 
 _HOMES = {
+    "show_config": "core",
     "COMBINATIONS": "formulas.combinations",
     "KERNELS": "formulas.kernels",
     "OPERATORS": "formulas.operators",

@@ -10,7 +10,14 @@ import pytest
 
 from softpenalty import Constraint, minimize
 from softpenalty.solve.sqp import loop as sqp
-from softpenalty.solve.sqp.merit import BALANCED_SHARE, EXACT_GOAL, EXACT_SHARE, BalancedMerit, ExactMerit
+from softpenalty.solve.sqp.merit import (
+    BALANCED_SHARE,
+    EXACT_GOAL,
+    EXACT_SHARE,
+    BalancedMerit,
+    ExactMerit,
+    weigh_step,
+)
 from softpenalty.solve.sqp.recovery import MAX_RESTARTS
 from softpenalty.solve.sqp.state import FIRST, SECOND, Ending, Iterate
 from softpenalty.solve.sqp.subproblem.steering import Subproblem
@@ -79,7 +86,6 @@ def test_weights_are_raised_until_the_step_promises_a_fall(monkeypatch):
     result = in_a_cusp()
     assert result.success
     np.testing.assert_allclose(result.x, 1.0, atol=1e-5)
-    raised = 0
     for (attempt, local, step), plan in saw:
         assert (plan.weights >= attempt.strategy.weight * np.abs(step.y)).all()
         fall = local.v - np.maximum(local.b + plan.change, 0.0)
@@ -87,8 +93,18 @@ def test_weights_are_raised_until_the_step_promises_a_fall(monkeypatch):
         if fall.sum() > 0.0:
             # rounding of the sums is what separates the two sides at worst
             assert plan.predicted >= EXACT_SHARE * plan.curved * (1.0 - 1e-9)
-        raised += plan.predicted == pytest.approx(EXACT_GOAL * plan.curved, rel=1e-9) and fall.sum() > 0.0
-    assert raised
+
+
+def test_weights_that_promise_too_little_are_raised_to_the_goal():
+    one, none = np.ones(1), np.zeros(1)
+    # One row, met by a step of −1 along which nothing else changes; a curvature of 10 asks for more than 2·y.
+    for y, expected in ((0.1, EXACT_GOAL * 10.0), (4.0, 2.0 * 4.0)):
+        _, _, curved, weights, _, _, predicted = weigh_step(
+            none, np.full((1, 1), 10.0), np.ones((1, 1)), one, one, none, -one, y * one, none, one,
+            2.0, EXACT_SHARE, EXACT_GOAL,
+        )  # fmt: skip
+        assert (curved, predicted) == (10.0, expected)
+        np.testing.assert_array_equal(weights, expected)
 
 
 def breaking(monkeypatch: pytest.MonkeyPatch, broken: Any) -> list[int]:

@@ -42,7 +42,8 @@ def test_all_pairs_follow_the_multipliers():
     curvature.begin(old, 1.0)
     curvature.move(old, new, np.array([1.0]), np.array([True]))
     for y in (0.5, 3.0):
-        np.testing.assert_allclose(curvature.matrix(np.array([y]), np.zeros((0, 1))), [[2.0 * y]])
+        B = curvature.matrix(np.array([y]), np.zeros((1, 1)), np.array([False]))
+        np.testing.assert_allclose(B, [[2.0 * y]])
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -36,18 +36,16 @@ class Line:
         r = np.array(self.r(t), dtype=float)
         return SimpleNamespace(x=x, f=self.f(t), r=r, length=np.ones(r.size))
 
-    def moved(self, x: np.ndarray, step: np.ndarray) -> np.ndarray:
-        return x + step
+    def moved(self, x: np.ndarray, d: np.ndarray, t: float) -> np.ndarray:
+        return x + t * d
 
-    def violations(self, r: np.ndarray) -> np.ndarray:
-        return np.maximum(r, 0.0)
+    @property
+    def floor(self) -> np.ndarray:
+        return np.zeros(len(self.r(0.0)))
 
     def differentiate(self, point: Any) -> bool:
         self.differentiated.append(float(point.x[0]))
         return self.differentiable(float(point.x[0]))
-
-    def rounding(self, point: Any) -> tuple[float, np.ndarray]:
-        return 0.0, np.zeros(point.r.size)
 
     def search(self, predicted: float, t: float = 1.0, weight: float = 1.0, far: float = np.inf) -> Search:
         start = self.at(np.zeros(1))

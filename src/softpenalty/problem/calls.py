@@ -12,6 +12,7 @@ import numpy as np
 
 from ..types import Array
 from .functions import MISTAKES, Failure, Functions, Sample
+from .returned import finite_parts
 
 __all__ = ["Calls", "Journal", "NotFiniteError"]
 
@@ -79,6 +80,11 @@ class Calls:
 
     def _asked(self, sample: Sample, points: list[Array]) -> list[list[Array] | None]:
         self._allow(len(points))
+        plain = self.journal is None and self.record is None and self.alone is map
+        if plain and len(points) == 1:  # the usual case, at once
+            answer = sample(points[0])
+            self.points += 1
+            return [self._accepted(answer, points[0])]
         answers: list[list[Array] | None] = []
         for x, answer in zip(points, self._answers(sample, points), strict=True):
             if answers:
@@ -90,14 +96,15 @@ class Calls:
     def derivative(self, question: str, x: Array, compute: Callable[[], Any], *more: Array) -> Any:
         """What `compute` returns, None where it failed; `more` is what the question depends on beside x."""
         self._allow(0)
-        at = np.concatenate([x, *more])
+        at = x if self.journal is None else np.concatenate([x, *more])
         known = None if self.journal is None else self.journal.find(question, at)
         if known is None:
             try:
                 known = [compute()]
             except Exception as error:
                 known = Failure(error)
-            self._keep(question, at, known)
+            if self.journal is not None:
+                self._keep(question, at, known)
         if isinstance(known, Failure):
             self.forgive(known.error, x)
             return None
@@ -130,7 +137,7 @@ class Calls:
         if isinstance(answer, Failure):
             self.forgive(answer.error, x)
             return None
-        if not all(np.isfinite(part).all() for part in answer):
+        if not finite_parts(answer):
             self._not_finite(np.concatenate(answer), x)
         return answer
 

@@ -6,6 +6,7 @@ those of the constraint functions, so that bounds are rows like any other where 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -67,9 +68,7 @@ class Rows:
 
     def pull_back(self, multipliers: Array, size: int) -> Array:
         """Return, for each of `size` values, the sum of the multipliers of its rows."""
-        total = np.zeros(size)
-        np.add.at(total, self.source, multipliers)
-        return total
+        return np.bincount(self.source, multipliers, size).astype(float, copy=False)
 
 
 def stack_rows(
@@ -79,74 +78,88 @@ def stack_rows(
     bounds: tuple[Array, Array] | None = None,
 ) -> Rows:
     """Return the rows of `blocks`, whose functions return `sizes` values, and of `bounds` where given."""
-    parts: list[dict[str, Any]] = []
+    parts: list[_Part] = []
     start = 0
     for block, size in zip(blocks, sizes, strict=True):
-        parts += _rows_of(call, block, size, start)
+        parts += _parts_of(call, block, size, start)
         start += size
     if bounds is not None:
         variables = Block("x", lambda x: x, *bounds)
-        parts += _rows_of(call, variables, bounds[0].size, start)
-
-    def column(key: str, dtype: Any) -> Any:
-        return np.concatenate([np.zeros(0, dtype), *(part[key] for part in parts)]).astype(dtype)
-
+        parts += _parts_of(call, variables, bounds[0].size, start)
+    counts = [len(part.index) for part in parts]
     return Rows(
-        source=column("source", int),
-        target=column("target", float),
-        sign=column("sign", float),
-        equality=column("equality", bool),
-        labels=[label for part in parts for label in part["labels"]],
-        names=[name for part in parts for name in part["names"]],
-        sigma=column("sigma", float),
-        alpha=column("alpha", float),
+        source=np.array([part.start + i for part in parts for i in part.index], dtype=int),
+        target=np.array([target for part in parts for target in part.targets], dtype=float),
+        sign=np.array(_repeated([part.sign for part in parts], counts), dtype=float),
+        equality=np.array(_repeated([part.operator == "=" for part in parts], counts), dtype=bool),
+        labels=[label for part in parts for label in part.labels()],
+        names=_repeated([part.block.name for part in parts], counts),
+        sigma=_own(call, "sigma", parts, sum(counts)),
+        alpha=_own(call, "alpha", parts, sum(counts)),
     )
 
 
-def _rows_of(call: str, block: Block, size: int, start: int) -> list[dict[str, Any]]:
+@dataclass(slots=True)
+class _Part:
+    """The rows of one block, whose `size` values begin at `start`, that make the same comparison."""
+
+    block: Block
+    size: int
+    start: int
+    operator: str
+    sign: float
+    index: Sequence[int]  # within the block
+    targets: Sequence[float]
+
+    def labels(self) -> list[str]:
+        """Name, index and comparison of each."""
+        name = self.block.name
+        if self.size == 1 and name != "x":
+            return [f"{name} {self.operator} {target:.6g}" for target in self.targets]
+        pairs = zip(self.index, self.targets, strict=True)
+        return [f"{name}[{i}] {self.operator} {target:.6g}" for i, target in pairs]
+
+
+def _parts_of(call: str, block: Block, size: int, start: int) -> list[_Part]:
     """Return the equality, upper and lower rows of one block."""
-    lower, upper, sigma, alpha = (
-        _fit(call, block.name, what, limit, size)
-        for what, limit in (
-            ("target", block.lower),
-            ("target", block.upper),
-            ("sigma", np.nan if block.sigma is None else block.sigma),
-            ("alpha", np.nan if block.alpha is None else block.alpha),
-        )
-    )
-    equal = lower == upper
-    kinds = (
-        ("=", equal, upper, 1.0),
-        ("<", ~equal & np.isfinite(upper), upper, 1.0),
-        (">", ~equal & np.isfinite(lower), lower, -1.0),
-    )
-    rows = []
-    for operator, chosen, target, sign in kinds:
-        index = np.flatnonzero(chosen)
-        single = size == 1 and block.name != "x"
-        rows.append(
-            {
-                "source": start + index,
-                "target": target[index],
-                "sign": np.full(index.size, sign),
-                "equality": np.full(index.size, operator == "="),
-                "labels": [
-                    f"{block.name if single else f'{block.name}[{i}]'} {operator} {target[i]:.6g}"
-                    for i in index
-                ],
-                "names": [block.name] * index.size,
-                "sigma": sigma[index],
-                "alpha": alpha[index],
-            }
-        )
-    return rows
+    low = _fit(call, block.name, "target", block.lower, size)
+    high = _fit(call, block.name, "target", block.upper, size)
+    equal = [i for i in range(size) if low[i] == high[i]]
+    above = [i for i in range(size) if low[i] < high[i] < math.inf]
+    below = [i for i in range(size) if -math.inf < low[i] < high[i]]
+    kinds = (("=", equal, high, 1.0), ("<", above, high, 1.0), (">", below, low, -1.0))
+    return [
+        _Part(block, size, start, operator, sign, index, [target[i] for i in index])
+        for operator, index, target, sign in kinds
+        if index
+    ]
 
 
-def _fit(call: str, name: str, what: str, value: Any, size: int) -> Array:
-    try:
-        return np.broadcast_to(np.asarray(value, dtype=float), (size,))
-    except ValueError:
-        raise ValueError(
-            f"`{call}`: the {what} of {name!r} has shape {np.shape(value)}, which does not fit the "
-            f"{size} value(s) that its function returned."
-        ) from None
+def _own(call: str, what: str, parts: list[_Part], m: int) -> Array:
+    """Return the blocks' own sigma or alpha for each of m rows, NaN where they have none."""
+    own = np.full(m, np.nan)
+    start = 0
+    for part in parts:
+        value, end = getattr(part.block, what), start + len(part.index)
+        if value is not None:
+            own[start:end] = np.array(_fit(call, part.block.name, what, value, part.size))[part.index]
+        start = end
+    return own
+
+
+def _repeated(entries: list[Any], counts: list[int]) -> list[Any]:
+    return [entry for entry, count in zip(entries, counts, strict=True) for _ in range(count)]
+
+
+def _fit(call: str, name: str, what: str, value: Any, size: int) -> list[float]:
+    """Return `value`, one number or (size,), as a list of `size` numbers."""
+    array = np.asarray(value, dtype=float)
+    if array.ndim == 0 or array.shape == (1,):
+        return [float(array.item())] * size
+    if array.shape == (size,):
+        fitted: list[float] = array.tolist()
+        return fitted
+    raise ValueError(
+        f"`{call}`: the {what} of {name!r} has shape {np.shape(value)}, which does not fit the "
+        f"{size} value(s) that its function returned."
+    )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core import compiled
 from ..formulas.arrays import SMALLEST
 from ..formulas.operators import find_operator
 from ..types import Array
@@ -85,8 +86,16 @@ class Constraint:
         return f"Constraint({name!r} {self.operator} {self.target})"
 
 
+@compiled
+def finite_or_infinite(array: Array) -> bool:
+    """Whether no entry is NaN."""
+    return not np.isnan(array).any()
+
+
 def numbers(call: str, argument: str, value: ArrayLike) -> Array:
     """Return `value` as a float array of at most one axis without NaN, or raise an error that names it."""
+    if type(value) is np.ndarray and value.dtype == float and value.ndim == 1 and finite_or_infinite(value):
+        return value
     try:
         array = np.asarray(value)
         if array.dtype.kind == "c":

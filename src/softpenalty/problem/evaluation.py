@@ -12,8 +12,8 @@ from ..types import Array, Indices
 from .calls import Calls
 from .constraint import check_jac
 from .differences import Differences
-from .functions import OBJECTIVE, Functions, Sample
-from .returned import WrongShapeError, floats
+from .functions import OBJECTIVE, Functions, Sample, stack
+from .returned import WrongShapeError, floats, joined
 from .scipy_forms import Block
 from .steps import Steps
 
@@ -23,7 +23,7 @@ REMEMBERED_POINTS = 4  # enough for a line search that goes back to an earlier t
 EPS = float(np.finfo(float).eps)
 
 
-@dataclass
+@dataclass(slots=True)
 class _Point:
     objective: float
     values: Array  # (k,)
@@ -150,7 +150,7 @@ class Evaluation:
 
         It is the error of the derivative with respect to a variable of size 1.
         """
-        return self._at(x).noise
+        return None if self._differences is None else self._at(x).noise
 
     @property
     def typical(self) -> Array | float:
@@ -256,8 +256,9 @@ class Evaluation:
             point = _Point(np.nan, values)
         else:
             gradient = parts.pop() if self.functions.both else None
-            self._check_sizes([part.size for part in parts[1:]])
-            point = _Point(float(parts[0][0]), np.concatenate([np.zeros(0), *parts[1:]]), gradient)
+            objective, values, sizes = joined(parts)
+            self._check_sizes(sizes)
+            point = _Point(objective, values, gradient)
         if len(self._points) >= REMEMBERED_POINTS:
             del self._points[next(old for old in self._points if old != self._pinned)]
         self._points[key] = point
@@ -269,6 +270,10 @@ class Evaluation:
         `lower_order` : whether forward differences may stand in for central ones where a function fails.
         """
         n, sizes = x.size, self.sizes or []
+        if self.functions.all_given and self.calls.journal is None:
+            found = self.calls.derivative("derivatives", x, lambda: self.functions.derivatives(x, sizes))
+            point.gradient, point.jacobian = found or (np.full(n, np.nan), np.full((sum(sizes), n), np.nan))
+            return
         parts: dict[int, Any] = {} if point.gradient is None else {OBJECTIVE: point.gradient}
         wanted: dict[tuple[str, int], list[int]] = {}  # scheme and whose steps → functions
         for i in range(OBJECTIVE, len(self.blocks)):
@@ -285,7 +290,7 @@ class Evaluation:
         for (scheme, _), chosen in wanted.items():
             parts.update(zip(chosen, self._difference(x, point, scheme, chosen, lower_order), strict=True))
         point.gradient = parts[OBJECTIVE].ravel()
-        point.jacobian = _stack([parts[i] for i in range(len(self.blocks))], n)
+        point.jacobian = stack([parts[i] for i in range(len(self.blocks))], n)
 
     def _given(self, i: int, x: Array) -> Any:
         """Return the derivative of a function by its own `jac`, None where that failed."""
@@ -359,6 +364,8 @@ class Evaluation:
     def _check_sizes(self, sizes: list[int]) -> None:
         if self.sizes is None:
             self.sizes = sizes
+        if sizes == self.sizes:
+            return
         for block, before, now in zip(self.blocks, self.sizes, sizes, strict=True):
             if before != now:
                 raise WrongShapeError(
@@ -371,11 +378,3 @@ class Evaluation:
 
 def _finite(array: Any) -> bool:
     return bool(np.isfinite(array.data if hasattr(array, "tocsr") else array).all())
-
-
-def _stack(parts: list[Any], n: int) -> Any:
-    if any(hasattr(part, "tocsr") for part in parts):
-        from scipy.sparse import vstack
-
-        return vstack(parts, format="csr")
-    return np.concatenate([np.zeros((0, n)), *parts])

@@ -8,15 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..types import Array
-from .returned import WrongShapeError, floats, real, square
+from .returned import (
+    WrongShapeError,
+    floats,
+    real,
+    square,
+    stacked,
+    usual_derivatives,
+    usual_number,
+    usual_values,
+)
 from .scipy_forms import Block
 
-__all__ = ["MISTAKES", "OBJECTIVE", "Failure", "Functions", "Sample"]
+__all__ = ["MISTAKES", "OBJECTIVE", "Failure", "Functions", "Sample", "stack"]
 
 OBJECTIVE = -1  # the objective's number among the functions; constraints are counted from 0
 
@@ -52,21 +62,29 @@ class Functions:
     hess: Any = None
     args: tuple[Any, ...] = ()
 
-    @property
+    @cached_property
     def both(self) -> bool:
         """Whether `fun` returns the gradient too."""
         return isinstance(self.jac, (bool, np.bool_)) and bool(self.jac)
 
     def values(self, which: Sequence[int], x: Array) -> list[Array]:
         """The values of some functions at x (n,), one array each; complex for complex x."""
-        return [
-            np.atleast_1d(self._objective_alone(x)) if i == OBJECTIVE else self._block(i, x) for i in which
-        ]
+        parts = []
+        for i in which:
+            if i == OBJECTIVE:
+                returned = self.fun(x.copy(), *self.args)
+                part = usual_number(returned, x)
+                parts.append(np.atleast_1d(self._objective_alone(returned, x)) if part is None else part)
+            else:
+                returned = self.blocks[i].fun(x.copy())
+                part = usual_values(returned, x)
+                parts.append(self._block(i, returned, x) if part is None else part)
+        return parts
 
     def all_values(self, x: Array) -> list[Array]:
         """The objective and the values of every constraint, and the gradient where `fun` returns it."""
         if not self.both:
-            return self.values([OBJECTIVE, *range(len(self.blocks))], x)
+            return self.values(self.everything, x)
         returned = self.fun(x.copy(), *self.args)
         try:
             objective, gradient = returned
@@ -83,13 +101,33 @@ class Functions:
         """The gradient (n,) by `jac`."""
         return self._checked_gradient(self.jac(x.copy(), *self.args), x.size)
 
+    @cached_property
+    def everything(self) -> tuple[int, ...]:
+        """The numbers of all functions."""
+        return (OBJECTIVE, *range(len(self.blocks)))
+
+    @cached_property
+    def all_given(self) -> bool:
+        """Whether every function has a derivative of its own."""
+        return callable(self.jac) and all(callable(block.jac) for block in self.blocks)
+
+    def derivatives(self, x: Array, sizes: list[int]) -> tuple[Array, Any]:
+        """The gradient (n,) and the Jacobian (k, n) of all constraints, where all are given."""
+        gradient = self.gradient(x)
+        return gradient, stack([self.jacobian(i, x, size) for i, size in enumerate(sizes)], x.size)
+
     def jacobian(self, index: int, x: Array, size: int) -> Any:
         """The Jacobian (size, n) of a constraint by its `jac`, dense or sparse."""
-        block, n = self.blocks[index], x.size
-        jac: Any = block.jac
-        jacobian = jac(x.copy())
+        jac: Any = self.blocks[index].jac
+        return self._checked_jacobian(index, jac(x.copy()), size, x.size)
+
+    def _checked_jacobian(self, index: int, jacobian: Any, size: int, n: int) -> Any:
+        block = self.blocks[index]
         if block.matrix is not None:
             return jacobian
+        usual = usual_derivatives(jacobian, (size, n))
+        if usual is not None:
+            return usual
         if hasattr(jacobian, "tocsr"):
             jacobian = jacobian.copy()
         else:
@@ -120,9 +158,8 @@ class Functions:
             parts = [part.toarray() if hasattr(part, "tocsr") else part for part in parts]
         return sum(parts[1:], start=parts[0])
 
-    def _objective_alone(self, x: Array) -> Any:
-        result = self.fun(x.copy(), *self.args)
-        return self._number(result[0] if self.both else result, x)
+    def _objective_alone(self, returned: Any, x: Array) -> Any:
+        return self._number(returned[0] if self.both else returned, x)
 
     def _number(self, objective: Any, x: Array) -> Any:
         array = np.asarray(objective)
@@ -135,9 +172,9 @@ class Functions:
             return number.astype(complex)[()]
         return real(f"`{self.call}(fun=...)`", number).astype(float)[()]
 
-    def _block(self, index: int, x: Array) -> Array:
+    def _block(self, index: int, returned: Any, x: Array) -> Array:
         block = self.blocks[index]
-        values = np.atleast_1d(np.asarray(block.fun(x.copy())))
+        values = np.atleast_1d(np.asarray(returned))
         if values.ndim != 1 or values.dtype.kind not in "fiubc":
             raise WrongShapeError(
                 f"`{self.call}`: {block.name!r} must return a number or an array with one axis; "
@@ -148,6 +185,9 @@ class Functions:
         return real(f"`{self.call}`: {block.name!r}", values).astype(float)
 
     def _checked_gradient(self, gradient: Any, n: int) -> Array:
+        usual = usual_derivatives(gradient, (n,))
+        if usual is not None:
+            return usual
         array = floats(f"`{self.call}(jac=...)`", gradient).ravel()
         if array.size != n:
             raise WrongShapeError(
@@ -180,3 +220,12 @@ class Sample:
             )
         except Exception as error:
             return Failure(error)
+
+
+def stack(parts: list[Any], n: int) -> Any:
+    """One Jacobian (k, n) of all, sparse where one is."""
+    if any(hasattr(part, "tocsr") for part in parts):
+        from scipy.sparse import vstack
+
+        return vstack(parts, format="csr")
+    return stacked(parts, n)

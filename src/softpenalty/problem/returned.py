@@ -6,9 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ..core import compiled
 from ..types import Array
 
-__all__ = ["NotRealError", "WrongShapeError", "floats", "real", "square"]
+__all__ = [
+    "NotRealError", "WrongShapeError", "finite_parts", "floats", "joined", "real", "square", "stacked",
+    "usual_derivatives", "usual_number", "usual_values",
+]  # fmt: skip
 
 
 class WrongShapeError(ValueError):
@@ -48,3 +52,42 @@ def square(who: str, returned: Any, n: int) -> Any:
     if matrix.size == n == 1:
         return matrix.reshape(n, n)
     raise WrongShapeError(f"{who} must return shape ({n}, {n}); got {matrix.shape}.")
+
+
+@compiled
+def usual_number(returned: Any, x: Array) -> Array | None:
+    """A float as an array (1,); None for anything else, and where x (n,) is complex."""
+    return np.array([returned]) if isinstance(returned, float) and x.dtype == float else None
+
+
+@compiled
+def usual_values(returned: Any, x: Array) -> Array | None:
+    """A copy of an array of floats with one axis; None for anything else, and where x (n,) is complex."""
+    usual = type(returned) is np.ndarray and returned.dtype == float and returned.ndim == 1
+    return returned.copy() if usual and x.dtype == float else None
+
+
+@compiled
+def usual_derivatives(returned: Any, shape: tuple[int, ...]) -> Array | None:
+    """A copy of an array of floats of that shape; None for anything else."""
+    usual = type(returned) is np.ndarray and returned.dtype == float and returned.shape == shape
+    return returned.copy() if usual else None
+
+
+@compiled
+def stacked(parts: list[Array], n: int) -> Array:
+    """One array of all Jacobians (size, n)."""
+    return np.concatenate([np.zeros((0, n)), *parts])
+
+
+@compiled
+def finite_parts(parts: list[Array]) -> bool:
+    """Whether all entries of all arrays are finite."""
+    return all(np.isfinite(part).all() for part in parts)
+
+
+@compiled
+def joined(parts: list[Array]) -> tuple[float, Array, list[int]]:
+    """The objective, all values (k,), and how many each function has, from one array of each function."""
+    values = np.concatenate([np.zeros(0), *parts[1:]])
+    return float(parts[0][0]), values, [part.size for part in parts[1:]]

@@ -14,11 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core import compiled
 from ..types import Array
 from .constraint import Constraint, check_jac, numbers
 from .steps import Steps, read_steps
 
 __all__ = ["Block", "keeps_feasible", "read_bounds", "read_constraints", "warn_not_kept"]
+
+
+ZERO, INFINITE = np.zeros(()), np.array(np.inf)
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,10 @@ def read_bounds(call: str, bounds: Any, n: int | None = None) -> tuple[Array, Ar
         lower, upper = (numbers(call, "bounds", [pair[side] for pair in pairs]) for side in (0, 1))
     if n is not None:
         try:
-            lower, upper = np.broadcast_to(lower, n).copy(), np.broadcast_to(upper, n).copy()
+            if lower.shape == upper.shape == (n,):
+                lower, upper = lower.copy(), upper.copy()
+            else:
+                lower, upper = np.broadcast_to(lower, n).copy(), np.broadcast_to(upper, n).copy()
         except ValueError:
             raise ValueError(
                 f"`{call}(bounds=...)` must fit the {n} variables; "
@@ -169,12 +176,11 @@ def _read_dict(call: str, constraint: Mapping[str, Any], name: str) -> Block:
     check_jac(call, jac)
     args = constraint.get("args", ())
     args = tuple(args) if isinstance(args, Sequence) and not isinstance(args, str) else (args,)
-    zero = np.zeros(())
     return Block(
         name=name,
         fun=_with_args(fun, args),
-        lower=zero,
-        upper=zero if kind.lower() == "eq" else np.array(np.inf),
+        lower=ZERO,
+        upper=ZERO if kind.lower() == "eq" else INFINITE,
         jac=_with_args(jac, args) if callable(jac) else jac,
     )
 
@@ -233,8 +239,18 @@ def _identity_jac(x: Array) -> Array:
 
 
 def _check_order(call: str, argument: str, lower: Array, upper: Array) -> None:
+    if lower.ndim == upper.ndim == 1 and ordered(lower, upper):
+        return
     if (lower > upper).any() or (lower == np.inf).any() or (upper == -np.inf).any():
         raise ValueError(
             f"`{call}({argument}=...)` must have every lower limit at or below its upper limit; "
             f"got {lower.tolist()} and {upper.tolist()}."
         )
+
+
+@compiled
+def ordered(lower: Array, upper: Array) -> bool:
+    """Whether every lower limit (n,) is at or below its upper one, none is +inf and no upper one −inf."""
+    return lower.shape == upper.shape and bool(
+        ((lower <= upper) & (lower < np.inf) & (upper > -np.inf)).all()
+    )

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..core import compiled
 from ..problem.problem import Problem
 from ..types import Array
+from .norms import all_finite, largest
 from .outcome import Outcome
 from .status import SUCCESSES, Status, Verdict
 from .tolerances import ATTAINABLE_SHARE
@@ -45,32 +47,26 @@ def judge(problem: Problem, outcome: Outcome) -> Judgement:
     """Measure the outcome's point with the user's own scaling."""
     solution, tolerances, status, rows = outcome.solution, outcome.tolerances, outcome.status, problem.rows
     x, g, lower, upper = solution.x, solution.g, problem.lower, problem.upper
-    # Rounding may leave a multiplier at a bound that does not exist: it counts as a residual instead.
-    z = np.clip(
-        solution.z, np.where(np.isfinite(lower), -np.inf, 0.0), np.where(np.isfinite(upper), np.inf, 0.0)
-    )
+    z, gap, outside = bound_multipliers(solution.z, x, lower, upper)
     errors = rows.errors(solution.values)
-    violations = rows.violations(errors)
     multipliers = solution.y * rows.sign
     by_value = rows.pull_back(multipliers, solution.values.size)
     residual = g + solution.J.T @ by_value + z
-    gaps = np.where(z > 0.0, upper - x, np.where(z < 0.0, x - lower, 0.0))
-    slack = np.concatenate([np.abs(multipliers * errors), np.abs(z * gaps)])
-    x_size = max(1.0, float(np.abs(x).max(initial=0.0)))
-    worth = max(abs(solution.f), float(np.abs(g).max(initial=0.0)) * x_size) or 1.0
-    outside = float(np.maximum(lower - x, x - upper).max(initial=0.0))
-    known = bool(np.isfinite(residual).all())
+    of_rows = errors, rows.sign, rows.floor, rows.target, multipliers, tolerances.feasibility
+    met, worst, slack = rows_judged(*of_rows, None)
+    if not met:  # a row cannot be met better than rounding in x and in its own value allows
+        rounding = ROUNDING * np.nan_to_num(np.asarray(abs(solution.J) @ np.maximum(1.0, np.abs(x))).ravel())
+        allowed = rounding[rows.source]
+        if outcome.noise is not None:
+            allowed = allowed + ROWS_WITHIN * outcome.noise[1 + rows.source]
+        met, _, _ = rows_judged(*of_rows, allowed)
+    worth = max(abs(solution.f), largest(g) * max(1.0, largest(x))) or 1.0
     kkt = {
-        "stationarity": outcome.stationarity(residual) if known else np.nan,
-        "feasibility": abs(max(float(violations.max(initial=0.0)), outside)),
-        "complementarity": float(slack.max(initial=0.0)) / worth,
+        "stationarity": outcome.stationarity(residual) if all_finite(residual) else np.nan,
+        "feasibility": abs(max(worst, outside)),
+        "complementarity": max(gap, slack) / worth,
     }
-    # A row cannot be met better than rounding in x and in its own value allows.
-    rounding = ROUNDING * np.nan_to_num(np.asarray(abs(solution.J) @ np.maximum(1.0, np.abs(x))).ravel())
-    allowed = tolerances.feasibility * np.maximum(1.0, np.abs(rows.target)) + rounding[rows.source]
-    if outcome.noise is not None:
-        allowed = allowed + ROWS_WITHIN * outcome.noise[1 + rows.source]
-    feasible = bool((violations <= allowed).all()) and outside <= tolerances.feasibility
+    feasible = met and outside <= tolerances.feasibility
     verdict = Verdict.FEASIBLE if feasible else Verdict.VIOLATED
     if feasible and status is Status.NOISE_FLOOR:
         verdict = Verdict.NOISE
@@ -80,6 +76,35 @@ def judge(problem: Problem, outcome: Outcome) -> Judgement:
         elif status is Status.ATTAINED and kkt["stationarity"] <= ATTAINABLE_SHARE * tolerances.stationarity:
             verdict = Verdict.ATTAINED
     return Judgement(_concluded(status, verdict), verdict, kkt, errors, multipliers, by_value, z)
+
+
+@compiled
+def bound_multipliers(z: Array, x: Array, lower: Array, upper: Array) -> tuple[Array, float, float]:
+    """Multipliers (n,) of the bounds, the largest |multiplier·gap|, and how far x (n,) is outside.
+
+    Rounding may leave a multiplier at a bound that does not exist: it counts as a residual instead.
+    """
+    z = np.clip(z, np.where(np.isfinite(lower), -np.inf, 0.0), np.where(np.isfinite(upper), np.inf, 0.0))
+    gaps = np.where(z > 0.0, upper - x, np.where(z < 0.0, x - lower, 0.0))
+    return z, largest(z * gaps), float(np.maximum(lower - x, x - upper).max(initial=0.0))
+
+
+@compiled
+def rows_judged(
+    errors: Array,
+    sign: Array,
+    floor: Array,
+    target: Array,
+    multipliers: Array,
+    tolerance: float,
+    rounding: Array | None,
+) -> tuple[bool, float, float]:
+    """Whether all rows (m,) are met but for ``tolerance`` and ``rounding``; worst violation and slackness."""
+    residuals = sign * errors
+    violations = np.maximum(residuals, floor * residuals)
+    allowed = tolerance * np.maximum(1.0, np.abs(target)) + (0.0 if rounding is None else rounding)
+    met = bool((violations <= allowed).all())
+    return met, float(violations.max(initial=0.0)), largest(multipliers * errors)
 
 
 def _concluded(status: Status, verdict: Verdict) -> Status:

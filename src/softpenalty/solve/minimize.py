@@ -149,7 +149,8 @@ def minimize(
     watch = Watch(
         settings.maxiter, settings.maxfev, settings.max_time, lambda: evaluation.nfev, read_callback(callback)
     )
-    evaluation.calls.guard = watch.allow
+    if watch.limited:
+        evaluation.calls.guard = watch.allow
     if start.size <= MOST_VARIABLES and evaluation.differenced(-1):
         evaluation.calls.record = []
     stopped = Status.INVALID_START
@@ -192,7 +193,10 @@ def _add_evaluations(result: Result, evaluation: Evaluation) -> None:
 
 def _admit_unknown(result: Result, evaluation: Evaluation, bounds: tuple[Array, Array]) -> None:
     """Put NaN for what differences inside the bounds cannot tell about fixed variables."""
-    fixed = (bounds[0] == bounds[1]) & (result.x == bounds[0])
+    lower, upper = bounds
+    if not (lower == upper).any():
+        return
+    fixed = (lower == upper) & (result.x == lower)
     if not fixed.any():
         return
     gradient = evaluation.differenced(-1)

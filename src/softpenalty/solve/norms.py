@@ -6,16 +6,19 @@ import math
 
 import numpy as np
 
+from ..core import compiled
 from ..types import Array
 
 __all__ = ["all_finite", "largest", "squares_finite"]
 
 
+@compiled
 def largest(vector: Array) -> float:
     """Largest absolute entry, 0 for an empty vector."""
     return float(np.maximum.reduce(np.absolute(vector))) if vector.size else 0.0
 
 
+@compiled
 def all_finite(array: Array) -> bool:
     """Whether no entry is infinite or NaN, by a product with zeros: several times as fast as looking at each.
 

@@ -98,7 +98,9 @@ class Options:
         """
         if not isinstance(given, Mapping):
             raise TypeError(f"`minimize(options=...)` must be a dict; got {given!r}.")
-        known = {field.name for field in fields(cls)} - {"tol"}
+        if not given and not keywords:
+            return DEFAULTS
+        known = OPTIONS
         for name in keywords:
             if name not in known and name not in SCIPY_OPTIONS:
                 raise TypeError(_not_an_argument(name, [*ARGUMENTS, *sorted(known)]))
@@ -138,6 +140,10 @@ class Options:
         if options.alpha is not None:
             check_alpha("minimize", options.alpha)
         return options
+
+
+DEFAULTS = Options()
+OPTIONS = {field.name for field in fields(Options)} - {"tol"}  # `tol` is an argument
 
 
 def _check_noise(noise: Any) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.optimize
 
-from ..types import Array
+from ..core import compiled
+from ..types import Array, Mask
 from .judgement import judge
 from .outcome import Outcome, Solution
 from .report.html import as_html
@@ -136,15 +137,15 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
     verdict = judge(problem, outcome)
     solution, rows, status, kkt = outcome.solution, problem.rows, verdict.status, verdict.kkt
     x, lower, upper, evaluation = solution.x, problem.lower, problem.upper, problem.evaluation
-    active = rows.equality | (np.abs(verdict.errors) <= ACTIVE * np.maximum(1.0, np.abs(rows.target)))
-    labels = [label for label, is_active in zip(rows.labels, active, strict=True) if is_active]
-    names, loose = problem.variables, lower < upper
-    for side, touched in (("lower", x <= lower), ("upper", x >= upper)):
-        labels += [
-            f"{names[i]} = {x[i]:.6g} ({side} bound)" for i in np.flatnonzero(touched & loose).tolist()
-        ]
-    sizes = problem.sizes
-    parts = np.split(verdict.by_value, np.cumsum(sizes)[:-1]) if sizes else []
+    names = problem.variables
+    active, at_lower, at_upper = holding(verdict.errors, rows.target, rows.equality, x, lower, upper, ACTIVE)
+    labels = [rows.labels[i] for i in active]
+    labels += [f"{names[i]} = {x[i]:.6g} (lower bound)" for i in at_lower]
+    labels += [f"{names[i]} = {x[i]:.6g} (upper bound)" for i in at_upper]
+    parts, start = [], 0
+    for size in problem.sizes:
+        parts.append(verdict.by_value[start : start + size])
+        start += size
     message, conflict = status.message, list(outcome.conflict)
     if status is Status.INFEASIBLE and conflict:
         message += f" In conflict: {', '.join(conflict)}."
@@ -186,6 +187,18 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
     )
 
 
+@compiled
+def holding(
+    errors: Array, target: Array, equality: Mask, x: Array, lower: Array, upper: Array, near: float
+) -> tuple[list[int], list[int], list[int]]:
+    """The rows that hold with equality, and the variables, fixed ones aside, at their bounds."""
+    active = equality | (np.abs(errors) <= near * np.maximum(1.0, np.abs(target)))
+    loose = lower < upper
+    places = active, (x <= lower) & loose, (x >= upper) & loose
+    rows, below, above = (place.nonzero()[0].tolist() for place in places)
+    return rows, below, above
+
+
 def _for_a_digit_more(outcome: Outcome) -> str:
     """How uncertain the answer is, and what would make it less so."""
     assert outcome.noise is not None and outcome.uncertainty is not None
@@ -199,6 +212,8 @@ def _for_a_digit_more(outcome: Outcome) -> str:
 
 def _differences(evaluation: Evaluation, solution: Solution) -> dict[str, tuple[str, float, float]]:
     """What was differenced: the scheme, what rounding leaves in the largest derivative, and its size."""
+    if evaluation.functions.all_given:
+        return {}
     noise = evaluation.last_noise
     sizes = np.maximum(1.0, np.abs(solution.x))
     ends = np.cumsum([0, 1, *(evaluation.sizes or [])])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..types import Array
-from .norms import squares_finite
+from .norms import all_finite, squares_finite
 from .sqp.model import EvaluationLike
 
 __all__ = ["find_start"]
@@ -22,16 +24,18 @@ def find_start(
     Without one, no step can be computed; many models are undefined exactly at their natural start (a
     logarithm at 0) and fine beside it.
     """
-    random = np.random.default_rng(0)
-    x = np.clip(x0, lower, upper)
+    random = None
+    x = np.minimum(np.maximum(x0, lower), upper)
     for trial in range(START_TRIALS + 1):
         f, c = evaluation.values(x)
-        if np.isfinite(f) and np.isfinite(c).all():
+        if math.isfinite(f) and all_finite(c):
             if not derivatives:
                 return x
             g, J = evaluation.derivatives(x)
             if squares_finite(g) and squares_finite(J.data if hasattr(J, "toarray") else J):
                 return x
+        if random is None:
+            random = np.random.default_rng(0)
         shift = START_RADIUS * 2.0**trial * np.maximum(1.0, np.abs(x0)) * random.uniform(-1.0, 1.0, x0.size)
         x = np.clip(x0 + shift, lower, upper)
     return None

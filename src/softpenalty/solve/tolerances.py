@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..core import compiled
 from ..types import Array
 
 __all__ = ["ATTAINABLE_SHARE", "NOISE_FACTOR", "Measure", "Sizes", "Tolerances"]
@@ -44,7 +45,9 @@ class Tolerances:
     @classmethod
     def at(cls, tol: float | None, constraint_tol: float | None) -> Tolerances:
         """The defaults, moved by the user's `tol` (stationarity) and `constraint_tol` (feasibility)."""
-        default = cls()
+        default = DEFAULT
+        if tol is None and constraint_tol is None:
+            return default
         stationarity = default.stationarity if tol is None else float(tol)
         feasibility = default.feasibility if constraint_tol is None else float(constraint_tol)
         share, tighter = stationarity / default.stationarity, feasibility / default.feasibility
@@ -57,6 +60,9 @@ class Tolerances:
             max(default.objective * min(share * share, share), 1e-15),
             default.step * min(share, 1.0),
         )
+
+
+DEFAULT = Tolerances()
 
 
 @dataclass(slots=True)
@@ -132,18 +138,44 @@ class Sizes:
 
     def see(self, start: Array, x: Array, g: Array) -> None:
         """Take in another point."""
-        size = np.abs(g)
-        self.unit = max(self.unit, min(1.0, float(size.max(initial=0.0))))
-        self.steepest = np.maximum(self.steepest, size)
-        self.reach = np.maximum(self.reach, np.maximum(np.abs(x), np.abs(x - start)))
+        self.unit, self.steepest, self.reach = seen_sizes(self.unit, self.steepest, self.reach, start, x, g)
 
     def stationarity(self, residual: Array, g: Array, enough: float) -> float:
         """Largest entry of ``residual`` (n,), relative to the gradient and to what each variable moves.
 
         A residual below ``enough`` counts as zero within tolerance 1.
         """
-        size = max(self.unit, float(np.abs(g).max(initial=0.0)), enough) or 1.0
-        changes = np.maximum(np.abs(g), SEEN_SHARE * self.steepest) * self.reach
-        worth = max(float(changes.max(initial=0.0)), enough * float(self.reach.max(initial=0.0))) or 1.0
-        own = float((np.abs(residual) * self.reach).max(initial=0.0)) / worth
-        return max(float(np.abs(residual).max(initial=0.0)) / size, own / OWN_SHARE)
+        sizes = self.unit, self.steepest, self.reach
+        return relative_residual(residual, g, *sizes, enough, SEEN_SHARE, OWN_SHARE)
+
+
+@compiled
+def seen_sizes(
+    unit: float, steepest: Array, reach: Array, start: Array, x: Array, g: Array
+) -> tuple[float, Array, Array]:
+    """The three sizes with another point taken in."""
+    size = np.abs(g)
+    return (
+        max(unit, min(1.0, float(size.max(initial=0.0)))),
+        np.maximum(steepest, size),
+        np.maximum(reach, np.maximum(np.abs(x), np.abs(x - start))),
+    )
+
+
+@compiled
+def relative_residual(
+    residual: Array,
+    g: Array,
+    unit: float,
+    steepest: Array,
+    reach: Array,
+    enough: float,
+    seen_share: float,
+    own_share: float,
+) -> float:
+    """The larger of |residual| relative to the gradient and its own size in what each variable moves."""
+    size = max(unit, float(np.abs(g).max(initial=0.0)), enough) or 1.0
+    changes = np.maximum(np.abs(g), seen_share * steepest) * reach
+    worth = max(float(changes.max(initial=0.0)), enough * float(reach.max(initial=0.0))) or 1.0
+    own = float((np.abs(residual) * reach).max(initial=0.0)) / worth
+    return max(float(np.abs(residual).max(initial=0.0)) / size, own / own_share)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import time
 from collections.abc import Callable
 from types import MappingProxyType
@@ -68,6 +69,11 @@ class Watch:
         """Make ``candidate`` the best if its ``rank`` is lower than that of all before it."""
         if self._rank is None or rank < self._rank:
             self.best, self._rank = candidate, rank
+
+    @property
+    def limited(self) -> bool:
+        """Whether evaluations or time are limited."""
+        return self.evaluations < math.inf or self.deadline < math.inf
 
     def allow(self, points: int) -> None:
         """Raise StopError unless so many more points may be evaluated, and time is left."""

@@ -35,7 +35,9 @@ def local(result: Result) -> str:
     lower, upper = result["bounds"]
     finite = bool(np.isfinite(lower).all() and np.isfinite(upper).all())
     if finite:
-        return "Unless the problem is convex, this minimum is local: `softpenalty.search` looks for lower ones."
+        return (
+            "Unless the problem is convex, this minimum is local: `softpenalty.search` looks for lower ones."
+        )
     return (
         "Unless the problem is convex, this minimum is local: solve from other starts and keep the lowest "
         "objective among the successes, or give finite bounds to `softpenalty.search`."

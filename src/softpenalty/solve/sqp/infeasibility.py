@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...core import compiled
 from ...types import Array, Mask
 from ..norms import largest
 from .merit import Plan
-from .model import Model, Point
+from .model import Model, Point, total_broken
 from .state import Iterate, Local, State
 from .subproblem.qp import QP
 from .subproblem.steering import Subproblem
@@ -39,13 +40,20 @@ def is_stuck(
     At a single point it may be due to rows that happen to have no gradient there. A step that meets the
     linearized rows far away from here is not believed either.
     """
-    left = float(model.violations(local.b + plan.change).sum())
-    if left < STUCK_SHARE * float(local.v.sum()) and iterate.measure.step < FAR_STEP:
+    left, now = linearized_totals(local.b, plan.change, local.v, model.floor)
+    if left < STUCK_SHARE * now and iterate.measure.step < FAR_STEP:
         state.stuck = 0
         return False
     certified = conflict(model, iterate.point, subproblem) is not None
     state.stuck = state.stuck + 1 if certified else 0
     return state.stuck >= STUCK_ITERATIONS or (certified and iterate.measure.step <= STUCK_STEP)
+
+
+@compiled
+def linearized_totals(b: Array, change: Array, v: Array, floor: Array) -> tuple[float, float]:
+    """Σ of the violations (m,) that a step leaves in the linearized rows, and of those now."""
+    errors = b + change
+    return float(np.maximum(errors, floor * errors).sum()), float(v.sum())
 
 
 def conflict(model: Model, point: Point, subproblem: Subproblem) -> tuple[Mask, Mask] | None:
@@ -89,7 +97,7 @@ def less_violated(model: Model, point: Point, unit: Array, seed: int) -> Point |
     """
 
     def total(place: Point) -> float:
-        return float((model.violations(place.r) / unit).sum())
+        return total_broken(place.r, model.floor, unit)
 
     random = np.random.default_rng(seed)
     x_size = max(1.0, largest(point.x))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...types import Array
 from .merit import Merit
-from .model import Model, Point
+from .model import Model, Point, total_broken
 
 __all__ = ["Search", "search"]
 
@@ -43,15 +43,15 @@ def search(
     t : first step length
     far : sum of violations, in units ``unit`` (m,), beyond which no point is accepted
     """
-    start = point.f + merit.penalty(point.r / point.length)
+    start = point.f + merit.penalty(point.r, point.length)
     slack = max(ROUNDING * abs(start), model.spacing * abs(point.f))
     shortest = SHORTEST if t > SHORTEST else SHORTEST * t  # a limited reach may make the first one tiny
     for trial in range(1, MAX_TRIALS + 1):
-        new = model.at(model.moved(point.x, t * d))
+        new = model.at(model.moved(point.x, d, t))
         value = np.inf
         defined = not math.isnan(new.f)
-        if defined and np.add.reduce(model.violations(new.r) / unit) <= far:
-            value = new.f + merit.penalty(new.r / point.length)
+        if defined and total_broken(new.r, model.floor, unit) <= far:
+            value = new.f + merit.penalty(new.r, point.length)
             if value <= start - ARMIJO * t * predicted + slack:
                 if model.differentiate(new):
                     return Search(new, t, trial)

@@ -22,10 +22,10 @@ from .doctor import diagnose
 from .infeasibility import conflict, is_stuck
 from .line_search import search
 from .merit import Plan, choose, weigh
-from .model import Model, Point
+from .model import Model, Point, distance, steps_to
 from .recovery import TRY_AGAIN, lower_elastic_weight, restart, revive, stiffen
 from .state import ALMOST_FEASIBLE, FIRST, SECOND, Ending, Iterate, Local, State, Strategy
-from .stopping import STALLED_FALL, TINY_STEP, merit_here, reason, seen
+from .stopping import STALLED_FALL, TINY_STEP, reason, seen
 from .subproblem.steering import Step, Subproblem
 
 __all__ = ["Attempt", "run_attempts"]
@@ -107,9 +107,8 @@ class Attempt:
         model, state = self.model, self.state
         while True:
             point, local = state.point, Local.at(model, state.point)
-            step = self.subproblem.solve(
-                point.g, state.B, local.a, local.b, model.lower - point.x, model.upper - point.x
-            )
+            bounds = steps_to(model.lower, model.upper, point.x)
+            step = self.subproblem.solve(point.g, state.B, local.a, local.b, *bounds)
             iterate = None
             if step is None:
                 status = self.watch.reached(state.iteration)
@@ -129,7 +128,7 @@ class Attempt:
         """What the step promises, with weights that follow the multipliers."""
         state = self.state
         plan = weigh(self.model, state.point, state.B, local, step, state.weights, self.strategy.weight)
-        state.weights = plan.weights / state.point.length
+        state.weights = plan.own_weights
         return plan
 
     def see(self, local: Local, step: Step, plan: Plan) -> Iterate:
@@ -143,7 +142,7 @@ class Attempt:
         state, model = self.state, self.model
         feasible = iterate.measure.violation <= ALMOST_FEASIBLE
         if feasible:
-            merit = merit_here(state, local)
+            merit = state.point.f + plan.penalty
             if merit < state.lowest - STALLED_FALL * max(state.f_unit, abs(merit)):
                 state.lowest, state.stalled = merit, 0
             else:
@@ -191,10 +190,10 @@ class Attempt:
         """Accept ``new`` and update the matrix."""
         state = self.state
         old, state.point = state.point, new
-        state.reaches.append(largest(new.x - old.x))
+        state.reaches.append(distance(old.x, new.x))
         state.f_unit = max(state.f_unit, min(1.0, abs(new.f - state.f_start)))
         state.sizes.see(self.model.start, new.x, new.g)
-        state.B = self.curvature.move(old, new, iterate.y, step.corner | self.model.equality)
+        state.B = self.curvature.move(old, new, iterate.y, step.corner)
         if t >= SHORT_STEP:
             state.short_steps = state.failures = 0
             return

@@ -15,12 +15,13 @@ from typing import Protocol
 
 import numpy as np
 
+from ...core import compiled
 from ...types import Array, Mask
 from .model import Model, Point
 from .state import Local
 from .subproblem.steering import Step
 
-__all__ = ["BalancedMerit", "ExactMerit", "Merit", "Plan", "choose", "weigh"]
+__all__ = ["BalancedMerit", "ExactMerit", "Merit", "Plan", "choose", "weigh", "weigh_step"]
 
 ALPHA = 0.1  # corner width in units of x; anything from 0.03 to 0.3 serves as well
 EXACT_SHARE = 0.1  # the exact merit must predict a fall of this share of d·Bd, else its weights are raised
@@ -29,9 +30,9 @@ BALANCED_SHARE = 0.3  # the balanced merit is used where it predicts a fall of t
 
 
 class Merit(Protocol):
-    """A penalty of the unit rows' errors (m,)."""
+    """A penalty of the unit rows' errors (m,), or of errors divided by ``units`` (m,) if these are given."""
 
-    def penalty(self, errors: Array) -> float: ...
+    def penalty(self, errors: Array, units: Array | None = None) -> float: ...
 
 
 class BalancedMerit:
@@ -43,12 +44,11 @@ class BalancedMerit:
 
     def __init__(self, y: Array, weights: Array, equality: Mask) -> None:
         self._slope = y
-        size = np.abs(y)
-        self._root = np.where(equality, np.maximum(2.0 * size, 0.5 * weights), size)
+        self._root = balanced_roots(y, weights, equality)
 
-    def penalty(self, errors: Array) -> float:
+    def penalty(self, errors: Array, units: Array | None = None) -> float:
         """Σ over the rows."""
-        return float(self._slope.dot(errors) + self._root.dot(np.sqrt(errors * errors + 4.0 * ALPHA * ALPHA)))
+        return balanced_penalty(self._slope, self._root, errors, units, ALPHA)
 
 
 class ExactMerit:
@@ -58,9 +58,30 @@ class ExactMerit:
         self._weights = weights
         self._floor = np.where(equality, -1.0, 0.0)
 
-    def penalty(self, errors: Array) -> float:
+    def penalty(self, errors: Array, units: Array | None = None) -> float:
         """Σ over the rows."""
-        return float(self._weights @ np.maximum(errors, self._floor * errors))
+        return exact_penalty(self._weights, self._floor, errors, units)
+
+
+@compiled
+def balanced_roots(y: Array, weights: Array, equality: Mask) -> Array:
+    """What the balanced merit multiplies its roots by, (m,)."""
+    size = np.abs(y)
+    return np.where(equality, np.maximum(2.0 * size, 0.5 * weights), size)
+
+
+@compiled
+def balanced_penalty(slope: Array, root: Array, errors: Array, units: Array | None, alpha: float) -> float:
+    """Σ slope·e + root·√(e² + 4α²)."""
+    e = errors if units is None else errors / units
+    return float(slope.dot(e) + root.dot(np.sqrt(e * e + 4.0 * alpha * alpha)))
+
+
+@compiled
+def exact_penalty(weights: Array, floor: Array, errors: Array, units: Array | None) -> float:
+    """Σ weight·violation."""
+    e = errors if units is None else errors / units
+    return float(weights @ np.maximum(e, floor * e))
 
 
 @dataclass(slots=True)
@@ -68,13 +89,15 @@ class Plan:
     """What a step does to the linearized problem.
 
     Change of the unit rows' errors (m,), slope g·d, curvature d·Bd, weights of the exact merit (m,) in
-    unit rows, and its predicted fall.
+    unit rows and in the rows' own units, its penalty where the step starts, and its predicted fall.
     """
 
     change: Array
     slope: float
     curved: float
     weights: Array
+    own_weights: Array
+    penalty: float
     predicted: float
 
 
@@ -88,19 +111,44 @@ def weigh(
     weights : (m,) the last ones, in the rows' own units
     factor : times |multiplier|: the least that a weight may be
     """
-    change = local.a @ step.d
-    fall = local.v - model.violations(local.b + change)
-    slope = float(point.g @ step.d)
-    curved = float(step.d @ (B @ step.d))
-    needed = factor * np.abs(step.y)
-    weights = np.maximum(needed, 0.5 * (weights * point.length + needed))
+    rows = local.a, local.b, local.v, model.floor
+    found = weigh_step(
+        point.g, B, *rows, step.d, step.y, weights, point.length, factor, EXACT_SHARE, EXACT_GOAL
+    )
+    return Plan(*found)
+
+
+@compiled
+def weigh_step(
+    g: Array,
+    B: Array,
+    a: Array,
+    b: Array,
+    v: Array,
+    floor: Array,
+    d: Array,
+    y: Array,
+    weights: Array,
+    lengths: Array,
+    factor: float,
+    share: float,
+    goal: float,
+) -> tuple[Array, float, float, Array, Array, float, float]:
+    """The fields of a plan: weights of ``factor``·|y| or more, raised to ``goal`` where below ``share``."""
+    change = a @ d
+    errors = b + change
+    fall = v - np.maximum(errors, floor * errors)
+    slope = float(g @ d)
+    curved = float(d @ (B @ d))
+    needed = factor * np.abs(y)
+    weights = np.maximum(needed, 0.5 * (weights * lengths + needed))
     predicted = float(weights @ fall) - slope
-    if predicted < EXACT_SHARE * curved:
+    if predicted < share * curved:
         total = float(fall.sum())
         if total > 0.0:
-            weights = weights + (EXACT_GOAL * curved - predicted) / total
+            weights = weights + (goal * curved - predicted) / total
             predicted = float(weights @ fall) - slope
-    return Plan(change, slope, curved, weights, predicted)
+    return change, slope, curved, weights, weights / lengths, float(weights @ v), predicted
 
 
 def choose(equality: Mask, local: Local, step: Step, plan: Plan) -> tuple[Merit, float]:

@@ -69,7 +69,7 @@ def solve_sqp(
 def _stationarity(model: Model, ending: Ending, residual: Array) -> float:
     """The residual (n_all,) of the gradient as the algorithm measures it."""
     point = ending.iterate.point
-    own = residual[model.free] * model.units
+    own = model.reduced(residual)
     return ending.iterate.sizes.stationarity(own, point.g, ending.iterate.enough)
 
 

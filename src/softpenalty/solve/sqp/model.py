@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...types import Array, Mask
+from ...core import compiled
+from ...types import Array, Indices, Mask
 from ..norms import all_finite, largest, squares_finite
 from .scaling import variable_units
 
-__all__ = ["EvaluationLike", "Model", "Point", "RowsLike"]
+__all__ = ["EvaluationLike", "Model", "Point", "RowsLike", "broken_rows", "total_broken", "worst_broken"]
 
 ROUNDED = 1e-13  # share of a step that is rounding
 SUBPROBLEM_ACCURACY = 1e-10  # of one component of a step, relative to the largest
+NOTHING = np.empty(0)  # what is not known yet
 SHORTEST_ROW = 1e-150  # a row whose gradient is shorter counts as having none
 
 
@@ -38,14 +39,15 @@ class RowsLike(Protocol):
     """Canonical rows ``sign * (c[source] - target)``, to be ≤ 0 or, where ``equality``, = 0."""
 
     @property
-    def source(self) -> NDArray[np.int64]: ...
+    def source(self) -> Indices: ...
     @property
     def sign(self) -> Array: ...
     @property
     def target(self) -> Array: ...
     @property
     def equality(self) -> Mask: ...
-    def broken(self, residuals: Array) -> Array: ...
+    @property
+    def floor(self) -> Array: ...
 
 
 @dataclass(slots=True)
@@ -67,14 +69,14 @@ class Point:
     x: Array
     f: float
     r: Array
-    g: Array = field(default_factory=lambda: np.empty(0))
-    A: Array = field(default_factory=lambda: np.empty((0, 0)))
-    length: Array = field(default_factory=lambda: np.empty(0))
-    values: Array = field(default_factory=lambda: np.empty(0))
-    gradient: Array = field(default_factory=lambda: np.empty(0))
+    g: Array = field(default_factory=lambda: NOTHING)
+    A: Array = field(default_factory=lambda: NOTHING)
+    length: Array = field(default_factory=lambda: NOTHING)
+    values: Array = field(default_factory=lambda: NOTHING)
+    gradient: Array = field(default_factory=lambda: NOTHING)
     jacobian: Any = None
     g_noise: float = 0.0
-    A_noise: Array = field(default_factory=lambda: np.empty(0))
+    A_noise: Array = field(default_factory=lambda: NOTHING)
 
 
 class Model:
@@ -97,43 +99,53 @@ class Model:
     ) -> None:
         self._evaluation = evaluation
         self._rows = rows
-        self._full = np.clip(x0, lower, upper)
-        self.free = np.flatnonzero(lower < upper)
+        self._full = np.minimum(np.maximum(x0, lower), upper)
+        self.free = (lower < upper).nonzero()[0]
         self._all_free = self.free.size == x0.size
         self._lower, self._upper = lower, upper
         self.equality = rows.equality
         self.target = rows.target
         self.target_size = np.maximum(1.0, np.abs(rows.target))  # what violations are relative to
         self.n, self.m = self.free.size, rows.equality.size
-        self.violations = rows.broken  #: how far each row is broken, (m,) ≥ 0, from residuals (m,)
-        self.sign = rows.sign
-        self._plain = bool((rows.sign == 1.0).all())
-        self._in_order = np.array_equal(rows.source, np.arange(self.m))
+        self.floor, self.sign = rows.floor, rows.sign
+        in_order = rows.source.tolist() == list(range(self.m))
+        self._source = None if in_order else rows.source
         self.least_violated: Point | None = None  # of all points evaluated, as long as none is feasible
         self._least = np.inf
         self.pending: Point | None = None  # whose derivatives are being asked for
-        self.units, self._scaled, self._typical = np.ones(self.n), False, np.ones(self.n)
+        self._typical = np.ones(self.n)
         self.start_sizes = np.zeros(self.n)  # what each variable's size is likely to be
-        self._measure_in_units(np.ones(self.n))
-        start = self.at(self.start)
-        if self.n and self.differentiate(start):
-            units, typical, sizes = variable_units(start.g, start.A, start.x, self.lower, self.upper)
-            self._measure_in_units(units)
+        self._measure_in_units(self._typical)
+        self._start_point: Point | None = self.at(self.start)
+        if self.n and self.differentiate(self._start_point):
+            of_start = self._start_point.g, self._start_point.A, self.start
+            units, typical, sizes = variable_units(*of_start, self.lower, self.upper)
             self.start_sizes = sizes / units
-            self._typical = np.minimum(typical, 1.0)
-            evaluation.typical = np.ones(x0.size)
-            evaluation.typical[self.free] = self._typical
-            self.least_violated, self._least = None, np.inf  # x meant something else
-            start = self.at(self.start)
-            self.differentiate(start)
-        self.first = start  #: the start as it was defined once: simulations may fail there the next time
+            if (typical < 1.0).any():
+                self._typical = np.minimum(typical, 1.0)
+                everywhere = np.ones(x0.size)
+                everywhere[self.free] = self._typical
+                evaluation.typical = everywhere
+            if (units != 1.0).any():
+                self._measure_in_units(units)
+                self.least_violated, self._least = None, np.inf  # x meant something else
+                self._start_point = None
 
     def _measure_in_units(self, units: Array) -> None:
         """Let x (n,) from now on mean the free variables divided by ``units``, powers of two."""
         self.units, self._scaled = units, bool((units != 1.0).any())
-        self.lower, self.upper = self._lower[self.free] / units, self._upper[self.free] / units
-        self.start = self._full[self.free] / units
+        lower, upper, start = self._lower, self._upper, self._full
+        if not self._all_free:
+            lower, upper, start = lower[self.free], upper[self.free], start[self.free]
+        self.lower, self.upper, self.start = lower / units, upper / units, start / units
         self._bounded = bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
+
+    def at_start(self) -> Point:
+        """The start with its derivatives."""
+        if self._start_point is None:
+            self._start_point = self.at(self.start)
+            self.differentiate(self._start_point)
+        return self._start_point
 
     def expand(self, x: Array) -> Array:
         """All variables (n_all,) in the user's units, the fixed ones included."""
@@ -145,8 +157,15 @@ class Model:
         full[self.free] = x
         return full
 
+    def reduced(self, g: Array) -> Array:
+        """Derivatives (n_all,) by all variables as derivatives (n,) by the free ones in their units."""
+        own = g if self._all_free else g[self.free]
+        return own * self.units if self._scaled else own
+
     def expand_dual(self, z: Array) -> Array:
         """Derivatives (n,) by the free variables as derivatives by all variables, 0 for the fixed ones."""
+        if self._all_free:
+            return z / self.units
         full = np.zeros(self._full.size)
         full[self.free] = z / self.units
         return full
@@ -154,13 +173,10 @@ class Model:
     def at(self, x: Array) -> Point:
         """Values at ``x`` (n,), which is inside the bounds."""
         f, values = self._evaluation.values(self.expand(x))
-        c = values if self._in_order else values[self._rows.source]
-        r = c[: self.m] - self.target
-        if not self._plain:
-            r *= self.sign
-        if not math.isfinite(f) or not all_finite(r):
+        r, defined = residuals(values, self._source, self.sign, self.target)
+        if not defined or not math.isfinite(f):
             f = np.nan
-        point = Point(x, float(f), r, values=values)
+        point = Point(x, f, r, NOTHING, NOTHING, NOTHING, values)
         if self._least > 0.0:
             self._compare(point)
         return point
@@ -173,41 +189,26 @@ class Model:
 
     def worst(self, point: Point) -> float:
         """Largest violation relative to max(1, |target|), infinite where the point is not defined."""
-        return np.inf if math.isnan(point.f) else largest(self.violations(point.r) / self.target_size)
+        return np.inf if math.isnan(point.f) else worst_broken(point.r, self.floor, self.target_size)
 
-    def moved(self, x: Array, step: Array) -> Array:
-        """``x + step``, exactly at a bound where only rounding of the step keeps it off."""
-        new = x + step
-        if not self._bounded:
-            return new
-        # Off a bound, or back to it, by no more than the subproblem's own accuracy.
-        size = np.absolute(step)
-        at_bound = (x == self.lower) | (x == self.upper)
-        rounding = np.where(at_bound, SUBPROBLEM_ACCURACY * largest(size), ROUNDED * size)
-        new = np.where(new - self.lower <= rounding, self.lower, new)
-        snapped: Array = np.where(self.upper - new <= rounding, self.upper, new)
-        return snapped
+    def moved(self, x: Array, d: Array, t: float) -> Array:
+        """``x + t·d``, exactly at a bound where only rounding of the step keeps it off."""
+        bounds = self.lower, self.upper, self._bounded
+        return shifted(x, d, t, *bounds, SUBPROBLEM_ACCURACY, ROUNDED)
 
     def differentiate(self, point: Point) -> bool:
         """Fill in the derivatives; False, and nothing changed, when one is not finite."""
         self.pending = point
         gradient, jacobian = self._evaluation.derivatives(self.expand(point.x))
         self.pending = None
-        g, A = gradient, jacobian.toarray() if hasattr(jacobian, "toarray") else jacobian
-        # Values that no row compares with anything may follow the last one that a row does.
-        A = A[: self.m] if self._in_order else A[self._rows.source]
-        if not self._plain:
-            A = A * self.sign[:, None]
-        if not self._all_free:
-            g, A = g[self.free], A[:, self.free]
-        if self._scaled:
-            g, A = g * self.units, A * self.units
-        with np.errstate(over="ignore", invalid="ignore"):
-            length = np.sqrt(np.vecdot(A, A))
-        if not (squares_finite(g) and all_finite(length)):
+        J = jacobian.toarray() if hasattr(jacobian, "toarray") else jacobian
+        free = None if self._all_free else self.free
+        A, lengths, defined = row_gradients(J, self._source, self.sign, free, self.units, SHORTEST_ROW)
+        g = self.reduced(gradient)
+        if not (defined and squares_finite(g)):
             return False
         point.g, point.A, point.gradient, point.jacobian = g, A, gradient, jacobian
-        point.length = np.where(length < SHORTEST_ROW, 1.0, length)
+        point.length = lengths
         noise = self._evaluation.noise(self.expand(point.x))
         if noise is not None:
             # It is the error for a variable of size 1; the step for others is relative to their size.
@@ -222,19 +223,21 @@ class Model:
         spacing = self._evaluation.spacing
         return spacing if isinstance(spacing, float) else float(spacing[0])
 
-    def rounding(self, point: Point) -> tuple[float, Array]:
-        """What rounding leaves in the objective and in each row (m,)."""
+    def rounding(self, point: Point, weights: Array, reach: float) -> float:
+        """What rounding leaves in the objective + Σ weights (m,)·rows for variables of size ``reach``."""
         spacing = self._evaluation.spacing
-        of_rows = spacing if isinstance(spacing, float) else spacing[1:][self._rows.source]
-        reach = max(1.0, largest(point.x))
-        return (
-            self.spacing * (abs(point.f) + largest(point.g) * reach),
-            of_rows * (np.abs(self.target) + np.abs(point.r) + point.length * reach),
-        )
+        if not isinstance(spacing, float):
+            spacing = np.concatenate([spacing[:1], spacing[1:][self._rows.source]])
+        rows = self.target, point.r, point.length
+        return merit_rounding(point.f, point.g, reach, spacing, weights, *rows)
 
     def refine(self, point: Point) -> bool:
         """Replace the derivatives at ``point`` by better differences; False where there are none."""
         return self._evaluation.refine(self.expand(point.x)) and self.differentiate(point)
+
+    def violations(self, r: Array) -> Array:
+        """How far each row is broken, (m,) ≥ 0."""
+        return broken_rows(r, self.floor)
 
     def hessian(self, point: Point, y: Array) -> Array | None:
         """Exact Hessian (n, n) of the Lagrangian with row multipliers ``y``; None when not finite."""
@@ -247,3 +250,91 @@ class Model:
             return None
         H = H if self._all_free else H[np.ix_(self.free, self.free)]
         return H * self.units * self.units[:, None] if self._scaled else H
+
+
+@compiled
+def residuals(values: Array, source: Indices | None, sign: Array, target: Array) -> tuple[Array, bool]:
+    """sign·(value − target) of each row (m,), and whether all are finite.
+
+    ``source`` (m,) says which value a row compares; without it, they are compared in their order, and values
+    that no row compares with anything may follow.
+    """
+    chosen = values[: target.size] if source is None else values[source]
+    r = sign * (chosen - target)
+    return r, all_finite(r)
+
+
+@compiled
+def row_gradients(
+    J: Array, source: Indices | None, sign: Array, free: Indices | None, units: Array, shortest: float
+) -> tuple[Array, Array, bool]:
+    """Jacobian (m, n) of the rows, their lengths (m,), 1 where below ``shortest``; whether all are finite."""
+    A = J[: sign.size] if source is None else J[source]
+    A = (A if free is None else A[:, free]) * sign[:, None] * units
+    lengths = np.sqrt(np.vecdot(A, A))
+    return A, np.where(lengths < shortest, 1.0, lengths), all_finite(lengths)
+
+
+@compiled
+def shifted(
+    x: Array, d: Array, t: float, lower: Array, upper: Array, bounded: bool, held: float, rounded: float
+) -> Array:
+    """``x + t·d`` (n,), exactly at a bound that it misses by the subproblem's accuracy or rounding only."""
+    step = t * d
+    new: Array = x + step
+    if not bounded:
+        return new
+    # Off a bound, or back to it, by no more than the subproblem's own accuracy.
+    size = np.absolute(step)
+    at_bound = (x == lower) | (x == upper)
+    rounding = np.where(at_bound, held * largest(size), rounded * size)
+    new = np.where(new - lower <= rounding, lower, new)
+    return np.where(upper - new <= rounding, upper, new)
+
+
+@compiled
+def merit_rounding(
+    f: float,
+    g: Array,
+    reach: float,
+    spacing: float | Array,
+    weights: Array,
+    target: Array,
+    r: Array,
+    lengths: Array,
+) -> float:
+    """Rounding of f + Σ weights·rows (m,) with values of relative spacing ``spacing``, one or (1 + m,)."""
+    of_f, of_rows = (spacing, spacing) if isinstance(spacing, float) else (float(spacing[0]), spacing[1:])
+    in_rows = of_rows * (np.abs(target) + np.abs(r) + lengths * reach)
+    return of_f * (abs(f) + largest(g) * reach) + float(weights @ in_rows)
+
+
+@compiled
+def broken_rows(r: Array, floor: Array) -> Array:
+    """How far each row is broken, (m,): max(r, floor·r), floor being −1 for equalities, else 0."""
+    violations: Array = np.maximum(r, floor * r)
+    return violations
+
+
+@compiled
+def total_broken(r: Array, floor: Array, unit: Array) -> float:
+    """Σ of the violations, each divided by its ``unit`` (m,)."""
+    return float(np.add.reduce(np.maximum(r, floor * r) / unit))
+
+
+@compiled
+def worst_broken(r: Array, floor: Array, unit: Array) -> float:
+    """Largest of the violations, each divided by its ``unit`` (m,)."""
+    return largest(np.maximum(r, floor * r) / unit)
+
+
+@compiled
+def steps_to(lower: Array, upper: Array, x: Array) -> tuple[Array, Array]:
+    """The steps (n,) from x that end at the bounds."""
+    return lower - x, upper - x
+
+
+@compiled
+def distance(x: Array, other: Array) -> float:
+    """Largest difference of two points (n,)."""
+    return largest(x - other)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...core import compiled
 from ...types import Array
 
 __all__ = ["variable_units"]
@@ -37,23 +38,38 @@ def variable_units(
     x : (n,) where they were taken
     lower, upper : (n,) bounds
     """
+    return units_of(gradient, jacobian, x, lower, upper, BAND, NEGLIGIBLE, SWEEPS)
+
+
+@compiled
+def units_of(
+    gradient: Array,
+    jacobian: Array,
+    x: Array,
+    lower: Array,
+    upper: Array,
+    band: float,
+    negligible: float,
+    sweeps: int,
+) -> tuple[Array, Array, Array]:
+    """Units, typical sizes and likely sizes (n,); see `variable_units`."""
     width = upper - lower
     size = np.where((x == 0.0) & np.isfinite(width), width, np.abs(x))
     sized = size > 0.0
     usual = float(np.median(size[sized])) if sized.any() else 1.0
     M = np.abs(np.vstack([gradient, jacobian]))
-    steep = _from_derivatives(M, size / usual)
+    steep = _from_derivatives(M, size / usual, sweeps)
     # A variable that is 0 and unbounded has no size: it may be small where it is steep, but it is not large.
     own = np.log2(size / usual, out=np.minimum(steep, 0.0), where=sized)
     agreed = np.where(steep * own > 0.0, np.sign(steep) * np.minimum(np.abs(steep), np.abs(own)), 0.0)
     agreed += min(np.log2(usual), 0.0)  # all of them may be small
-    beyond = np.sign(agreed) * np.maximum(np.abs(agreed) - np.log2(BAND), 0.0)
+    beyond = np.sign(agreed) * np.maximum(np.abs(agreed) - np.log2(band), 0.0)
     likely = np.where(x == 0.0, usual * np.exp2(steep), np.abs(x))
-    likely[(NEGLIGIBLE * M.max(axis=1, keepdims=True) >= M).all(axis=0) & (x == 0.0)] = 0.0
+    likely[(negligible * M.max(axis=1, keepdims=True) >= M).all(axis=0) & (x == 0.0)] = 0.0
     return np.exp2(np.round(beyond)), np.exp2(agreed), likely
 
 
-def _from_derivatives(M: Array, size: Array) -> Array:
+def _from_derivatives(M: Array, size: Array, sweeps: int) -> Array:
     """Binary logarithms of the units in which the columns of ``M`` (m, n) ≥ 0 are alike, 0 for zeros.
 
     Derivatives tell only how the variables compare; as a whole they are made to fit the ``size`` (n,) of
@@ -66,11 +82,11 @@ def _from_derivatives(M: Array, size: Array) -> Array:
         return exponents
     M = M[:, present]
     columns = np.ones(M.shape[1])
-    for _ in range(SWEEPS):
-        M /= np.sqrt(M.max(axis=1))[:, None]
-        change = np.sqrt(M.max(axis=0))
-        M /= change
-        columns /= change
+    for _ in range(sweeps):
+        M *= (1.0 / np.sqrt(M.max(axis=1)))[:, None]
+        change = 1.0 / np.sqrt(M.max(axis=0))
+        M *= change
+        columns *= change
     sized = size[present] > 0.0
     columns *= np.median(size[present][sized] / columns[sized]) if sized.any() else 1.0 / np.median(columns)
     exponents[present] = np.log2(columns)

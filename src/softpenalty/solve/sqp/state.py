@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ...core import compiled
 from ...types import Array
 from ..norms import largest
 from ..status import Status
 from ..tolerances import Measure, Sizes
 from .doctor import Diagnosis
-from .model import Model, Point
+from .model import Model, Point, total_broken
 
 __all__ = ["ALMOST_FEASIBLE", "FIRST", "SECOND", "Ending", "Iterate", "Local", "State", "Strategy"]
 
@@ -51,8 +51,16 @@ class Local:
     @classmethod
     def at(cls, model: Model, point: Point) -> Local:
         """The problem at ``point``, whose derivatives are known."""
-        a, b = point.A / point.length[:, None], point.r / point.length
-        return cls(a, b, model.violations(b), largest(point.g), max(1.0, largest(point.x)))
+        return cls(*linearize(point.A, point.r, point.length, model.floor, point.g, point.x))
+
+
+@compiled
+def linearize(
+    A: Array, r: Array, lengths: Array, floor: Array, g: Array, x: Array
+) -> tuple[Array, Array, Array, float, float]:
+    """Unit rows (m, n), their errors (m,) and violations (m,), |g| and max(1, |x|)."""
+    a, b = A / lengths[:, None], r / lengths
+    return a, b, np.maximum(b, floor * b), largest(g), max(1.0, largest(x))
 
 
 @dataclass(slots=True)
@@ -141,10 +149,8 @@ class State:
     @classmethod
     def at_start(cls, model: Model, iteration: int) -> State:
         """At the start of ``model``, without a matrix yet."""
-        point = model.at(model.start)
-        if math.isnan(point.f) or not model.differentiate(point):
-            point = model.first
-        far = FAR * max(1.0, float((model.violations(point.r) / point.length).sum()))
+        point = model.at_start()
+        far = FAR * max(1.0, total_broken(point.r, model.floor, point.length))
         sizes = Sizes.at(point.g, model.start_sizes)
         nothing = np.zeros((0, 0))
         return cls(point, nothing, np.zeros(model.m), point.length, far, point.f, sizes, iteration)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...core import compiled
+from ...types import Array
 from ..norms import largest
 from ..status import Status
 from ..tolerances import NOISE_FACTOR, Measure, Tolerances
@@ -12,7 +14,7 @@ from .model import Model
 from .state import ALMOST_FEASIBLE, Iterate, Local, State
 from .subproblem.steering import Step
 
-__all__ = ["TINY_STEP", "merit_here", "reason", "seen"]
+__all__ = ["TINY_STEP", "reason", "seen"]
 
 ROUNDING = 2e-15  # a few units of rounding in x
 TINY_STEP = 1e-13  # a relative step that changes nothing
@@ -24,35 +26,63 @@ UNBOUNDED_FALL = 1e15  # relative to max(1, |f|) at the start
 def seen(model: Model, state: State, tolerances: Tolerances, local: Local, step: Step, plan: Plan) -> Iterate:
     """The current point as the tests, the history and the result see it."""
     point = state.point
-    violations = local.v * point.length
-    # A row cannot be met better than rounding in x allows.
-    rounding = ROUNDING * local.x_size * point.length
-    relative = np.maximum(violations - rounding, 0.0) / model.target_size
-    residual = point.g + step.y @ local.a + step.z
+    violation, distance, length, worst, residual, y = measures(
+        local.v,
+        point.length,
+        model.target_size,
+        local.x_size,
+        ROUNDING,
+        point.g,
+        step.y,
+        local.a,
+        step.z,
+        step.d,
+    )
     f_size = max(state.f_unit, abs(point.f)) or 1.0
     noise = point.g_noise
     if model.m and point.A_noise.size:
-        noise += float(np.absolute(step.y / point.length) @ point.A_noise)
+        noise += float(np.absolute(y) @ point.A_noise)
     enough = NOISE_FACTOR * noise / tolerances.stationarity
-    in_f, in_rows = model.rounding(point)
     measure = Measure(
-        violation=float(relative.max()) if relative.size else 0.0,
-        distance=(float(local.v.max()) if local.v.size else 0.0) / local.x_size,
+        violation=violation,
+        distance=distance,
         stationarity=state.sizes.stationarity(residual, point.g, enough),
         predicted=plan.predicted / f_size,
         curved=plan.curved / f_size,
-        step=largest(step.d) / local.x_size,
+        step=length,
         noise=NOISE_FACTOR * noise / (largest(state.sizes.steepest) or 1.0),
-        rounding=(in_f + float(state.weights @ in_rows)) / f_size,
+        rounding=model.rounding(point, state.weights, local.x_size) / f_size,
     )
-    worst = float(violations.max()) if violations.size else 0.0
-    y = step.y / point.length
-    return Iterate(point, y, step.z, measure, abs(worst), enough, state.sizes, state.iteration, state.trials)
+    return Iterate(point, y, step.z, measure, worst, enough, state.sizes, state.iteration, state.trials)
 
 
-def merit_here(state: State, local: Local) -> float:
-    """The exact merit at the current point."""
-    return state.point.f + float((state.weights * state.point.length) @ local.v)
+@compiled
+def measures(
+    v: Array,
+    lengths: Array,
+    target_size: Array,
+    x_size: float,
+    rounding: float,
+    g: Array,
+    y: Array,
+    a: Array,
+    z: Array,
+    d: Array,
+) -> tuple[float, float, float, float, Array, Array]:
+    """Relative violation, distance in x, length of the step, violation, residual (n,), multipliers (m,).
+
+    A row cannot be met better than rounding in x allows.
+    """
+    violations = v * lengths
+    relative = np.maximum(violations - rounding * x_size * lengths, 0.0) / target_size
+    return (
+        float(relative.max(initial=0.0)),
+        float(v.max(initial=0.0)) / x_size,
+        largest(d) / x_size,
+        float(violations.max(initial=0.0)),
+        g + y @ a + z,
+        y / lengths,
+    )
 
 
 def reason(iterate: Iterate, state: State, tolerances: Tolerances, local: Local, step: Step) -> Status | None:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from scipy.linalg import lapack
 
+from ....core import compiled
 from ....types import Array
 
 __all__ = ["convexified", "definite", "is_definite", "unit_gram"]
@@ -53,6 +54,7 @@ def unit_gram(rows: Array) -> Array:
     return gram
 
 
+@compiled
 def is_definite(B: Array, smallest: float) -> bool:
     """Whether every eigenvalue of the symmetric ``B`` exceeds ``smallest``; False where an entry is NaN."""
     shifted = B.copy(order="F")

@@ -1,24 +1,41 @@
-"""Curvature from first derivatives: SR1 rebuilt at every iteration, else damped BFGS."""
+"""Curvature from first derivatives: SR1 rebuilt at every iteration, else damped BFGS.
+
+Both matrices are a diagonal plus a sum of outer products, one or two a pair, and are kept as such until all
+pairs are in: then one matrix product gives B. A pair costs as many numbers as the products before it, not n².
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import lapack
 
+from ....core import compiled
 from ....types import Array, Mask
 from ..model import Point
-from .convexify import LIMITS, convexified, is_definite
+from .convexify import (
+    CONVEXIFYING,
+    CONVEXIFYING_GROWTH,
+    CONVEXIFYING_TRIALS,
+    LIMITS,
+    convexified,
+    is_definite,
+)
 
 __all__ = ["SecantCurvature", "damped_bfgs"]
 
 PAIRING = 1e-8  # s·y and SR1 denominators below this share of |s||y| carry no curvature
 FADING = 0.1  # on the scalar curvature when no pair has a positive one
-MEMORY = (10, 2)  # pairs kept: at least 10, at least 2n
+SPANNED = 100  # variables up to which 2n pairs are kept, which span their space
+MEMORY = (10, 2, 40)  # pairs kept: at least 10; 2n; 40 where they do not span the space
 MEMORY_ENTRIES = 20_000_000  # ... but no more numbers than this (160 MB)
 DIAGONAL_SPREAD = 10.0  # entries of the initial diagonal stay within this factor of the scalar curvature
 TINY = 1e-30  # relative; in place of a zero divisor
 DEFINITE = 1e-4  # smallest eigenvalue of a usable secant matrix, relative to the scalar curvature
 DAMPING = 0.2  # s·y ≥ 0.2 s·Bs (Powell 1978)
+SETTINGS = (
+    PAIRING, FADING, *LIMITS, DIAGONAL_SPREAD, TINY, DEFINITE, DAMPING,
+    CONVEXIFYING, CONVEXIFYING_GROWTH, CONVEXIFYING_TRIALS, SPANNED,
+)  # fmt: skip
 
 
 class SecantCurvature:
@@ -29,12 +46,14 @@ class SecantCurvature:
     """
 
     def __init__(self, n: int, m: int) -> None:
-        self.memory = max(MEMORY[0], min(MEMORY[1] * n, MEMORY_ENTRIES // max(1, m * n)))
+        pairs = MEMORY[1] * n if n <= SPANNED else MEMORY[2]
+        self.memory = max(MEMORY[0], min(pairs, MEMORY_ENTRIES // max(1, m * n)))
         self.n, self.m = n, m
         self.scalar = 1.0
         self.count = 0
-        self._steps, self._gradients = np.empty((self.memory, n)), np.empty((self.memory, n))
-        self._jacobians = np.empty((self.memory, m, n))
+        # Steps, changes of the gradient and of the Jacobian.
+        k = self.memory
+        self._pairs = np.empty((k, n)), np.empty((k, n)), np.empty((k, m, n))
 
     def begin(self, point: Point, scale: float) -> Array:
         """Forget all steps."""
@@ -45,64 +64,117 @@ class SecantCurvature:
     def move(self, old: Point, new: Point, y: Array, corner: Mask) -> Array:
         """Remember the step and rebuild."""
         if self.count == self.memory:
-            for kept in (self._steps, self._gradients, self._jacobians):
+            for kept in self._pairs:
                 kept[:-1] = kept[1:]
             self.count -= 1
-        k = self.count
-        np.subtract(new.x, old.x, out=self._steps[k])
-        np.subtract(new.g, old.g, out=self._gradients[k])
-        np.subtract(new.A, old.A, out=self._jacobians[k])
+        remember(*self._pairs, self.count, old.x, new.x, old.g, new.g, old.A, new.A)
         self.count += 1
-        with np.errstate(over="ignore", invalid="ignore"):  # an overflow ends as "not definite"
-            return self.matrix(y, new.A[corner])
+        return self.matrix(y, new.A, corner)
 
-    def matrix(self, y: Array, active: Array) -> Array:
-        """Positive definite (n, n) for multipliers ``y`` (m,) and active rows ``active`` (m_a, n)."""
-        k = self.count
-        S, Y = self._steps[:k], self._gradients[:k]
-        if self.m:
-            Y = Y + y @ self._jacobians[:k]
+    def matrix(self, y: Array, A: Array, corner: Mask) -> Array:
+        """Positive definite (n, n) for multipliers ``y`` (m,), and rows A (m, n) active where ``corner``."""
+        B, self.scalar = secant_matrix(*self._pairs, self.count, y, A, corner, self.scalar, SETTINGS)
+        return B
+
+
+@compiled
+def remember(
+    S: Array,
+    G: Array,
+    J: Array,
+    k: int,
+    x: Array,
+    new_x: Array,
+    g: Array,
+    new_g: Array,
+    A: Array,
+    new_A: Array,
+) -> None:
+    """Put the step from x to another point, and what it changes, into the place ``k``."""
+    np.subtract(new_x, x, out=S[k])
+    np.subtract(new_g, g, out=G[k])
+    np.subtract(new_A, A, out=J[k])
+
+
+@compiled
+def secant_matrix(
+    S: Array,
+    G: Array,
+    J: Array,
+    k: int,
+    y: Array,
+    A: Array,
+    corner: Mask,
+    scalar: float,
+    settings: tuple[float, ...],
+) -> tuple[Array, float]:
+    """Positive definite B (n, n) and the scalar curvature, from the last one.
+
+    Parameters
+    ----------
+    S, G, J, k : (≥k, n), (≥k, n), (≥k, m, n) k steps, and changes of gradient and Jacobian over them
+    y, A, corner : (m,), (m, n), (m,) multipliers, rows, and which of them are active
+    """
+    S, G, J = S[:k], G[:k], J[:k]
+    with np.errstate(over="ignore", invalid="ignore"):  # an overflow ends as "not definite"
+        weighted = y.nonzero()[0]
+        Y = G + np.tensordot(y[weighted], J[:, weighted], (0, 1)) if weighted.size else G
         ss, sy = np.vecdot(S, S), np.vecdot(S, Y)
         good = (sy > PAIRING * np.sqrt(ss * np.vecdot(Y, Y))).nonzero()[0]
-        if good.size:
-            self.scalar = float(sy[good[-1]] / ss[good[-1]])
-        else:
-            self.scalar *= FADING
-        gamma = self.scalar = min(max(self.scalar, LIMITS[0]), LIMITS[1])
-        B = np.zeros((self.n, self.n))
-        B.flat[:: self.n + 1] = self._diagonal(S, Y, gamma) if k > 1 else gamma
-        for s, change, length in zip(S, Y, ss.tolist(), strict=True):
-            v = change - B.dot(s)
-            vs = v.dot(s)
-            if vs * vs > PAIRING * PAIRING * v.dot(v) * length:
-                B += (v / vs)[:, None] * v
+        scalar = float(sy[good[-1]] / ss[good[-1]]) if good.size else FADING * scalar
+        gamma = min(max(scalar, LIMITS[0]), LIMITS[1])
+        diagonal = _diagonal(S, Y, gamma) if len(S) > 1 else np.full(S.shape[1], gamma)
+        if y.size == 0 and S.shape[1] > SPANNED:
+            return damped_bfgs(S, Y, ss, sy, gamma, spanned=False), gamma
+        B = _sr1(S, Y, ss, diagonal)
         if is_definite(B, DEFINITE * gamma):
-            return B
-        if active.shape[0]:
+            return B, gamma
+        if corner.any():
             lowest = float(lapack.dsyev(B, compute_v=0)[0][0])
-            augmented = convexified(B, active, max(-lowest, gamma), DEFINITE * gamma)
+            augmented = convexified(B, A[corner], max(-lowest, gamma), DEFINITE * gamma)
             if augmented is not None:
-                return augmented
-        return damped_bfgs(S, Y, ss, sy, gamma)
-
-    @staticmethod
-    def _diagonal(S: Array, Y: Array, gamma: float) -> Array:
-        """Each variable's own curvature over all steps, near the scalar one."""
-        # Variables that never moved get the scalar curvature: (0 + γ·tiny)/(0 + tiny).
-        tiny = TINY * np.add.reduce(S * S, axis=None)
-        diagonal = (np.add.reduce(S * Y) + gamma * tiny) / (np.add.reduce(S * S) + tiny)
-        limited: Array = np.minimum(np.maximum(diagonal, gamma / DIAGONAL_SPREAD), gamma * DIAGONAL_SPREAD)
-        return limited
+                return augmented, gamma
+        return damped_bfgs(S, Y, ss, sy, gamma), gamma
 
 
-def damped_bfgs(S: Array, Y: Array, ss: Array, sy: Array, gamma: float) -> Array:
-    """Powell-damped BFGS over the pairs (k, n) from their smallest curvature: always definite."""
-    n = S.shape[1]
-    curvatures = sy[sy > 0.0] / ss[sy > 0.0]
-    start = float(curvatures.min()) if curvatures.size else gamma
-    B = min(max(start, LIMITS[0]), LIMITS[1]) * np.eye(n)
+def _diagonal(S: Array, Y: Array, gamma: float) -> Array:
+    """Each variable's own curvature over all steps, near the scalar one."""
+    # Variables that never moved get the scalar curvature: (0 + γ·tiny)/(0 + tiny).
+    tiny = TINY * np.add.reduce(S * S, axis=None)
+    diagonal = (np.add.reduce(S * Y) + gamma * tiny) / (np.add.reduce(S * S) + tiny)
+    limited: Array = np.minimum(np.maximum(diagonal, gamma / DIAGONAL_SPREAD), gamma * DIAGONAL_SPREAD)
+    return limited
+
+
+def _sr1(S: Array, Y: Array, ss: Array, diagonal: Array) -> Array:
+    """SR1 over the pairs (k, n) from a diagonal (n,)."""
+    V, share, kept = np.empty_like(S), np.empty(len(S)), 0
+    for s, residual, length in zip(S, Y - diagonal * S, ss.tolist(), strict=True):
+        v = residual - (share[:kept] * (V[:kept] @ s)) @ V[:kept]
+        vs = v.dot(s)
+        if vs * vs > PAIRING * PAIRING * v.dot(v) * length:
+            V[kept], share[kept] = v, 1.0 / vs
+            kept += 1
+    return _assembled(diagonal, V[:kept], share[:kept])
+
+
+def damped_bfgs(S: Array, Y: Array, ss: Array, sy: Array, gamma: float, spanned: bool = True) -> Array:
+    """Powell-damped BFGS over the pairs (k, n) from their smallest curvature: always definite.
+
+    Where neither pairs nor rows span the space, most directions have no other curvature than the one begun
+    with: then it is the largest along the newest pair, as in limited-memory methods (Liu & Nocedal 1989).
+    """
+    k, n = S.shape
+    curved = np.flatnonzero(sy > 0.0)
+    start = gamma
+    if curved.size and not spanned:
+        start = float(np.vecdot(Y[curved[-1]], Y[curved[-1]]) / sy[curved[-1]])
+    elif curved.size:
+        start = float((sy[curved] / ss[curved]).min())
+    start = min(max(start, LIMITS[0]), LIMITS[1])
+    V, share, kept = np.empty((2 * k, n)), np.empty(2 * k), 0
     for s, change, product in zip(S, Y, sy.tolist(), strict=True):
-        Bs = B.dot(s)
+        Bs = start * s + (share[:kept] * (V[:kept] @ s)) @ V[:kept]
         sBs = s.dot(Bs)
         if not sBs > 0.0:
             continue
@@ -110,6 +182,15 @@ def damped_bfgs(S: Array, Y: Array, ss: Array, sy: Array, gamma: float) -> Array
             theta = (1.0 - DAMPING) * sBs / (sBs - product)
             change = theta * change + (1.0 - theta) * Bs
             product = DAMPING * sBs
-        B += (change / product)[:, None] * change
-        B -= (Bs / sBs)[:, None] * Bs
+        V[kept : kept + 2] = change, Bs
+        share[kept : kept + 2] = 1.0 / product, -1.0 / sBs
+        kept += 2
+    B = _assembled(np.full(n, start), V[:kept], share[:kept])
     return B if is_definite(B, 0.0) else gamma * np.eye(n)
+
+
+def _assembled(diagonal: Array, V: Array, share: Array) -> Array:
+    """diag(diagonal) + Vᵀ·diag(share)·V."""
+    B: Array = (V.T * share) @ V
+    B.flat[:: diagonal.size + 1] += diagonal
+    return B

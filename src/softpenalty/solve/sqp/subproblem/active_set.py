@@ -13,6 +13,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
+from ....core import compiled
+from ....types import Array
 from ...norms import all_finite, largest
 from .qp import ABOVE, BELOW, CORNER, QP, QPSolution, States
 
@@ -26,7 +28,26 @@ RESIDUAL = 1e-9  # error of the rows in their corner that a usable solution may 
 
 def solve_from_guess(qp: QP, states: States, systems: int = SYSTEMS) -> QPSolution | None:
     """The exact solution of ``qp``, or None when ``states`` does not lead to it within ``systems``."""
-    g, B, a, b, low, high = qp.g, qp.B, qp.a, qp.b, qp.low, qp.high
+    tolerances = SIGN_TOLERANCE, SMALLEST_STEP, RESIDUAL
+    found = guessed(qp.g, qp.B, qp.a, qp.b, qp.low, qp.high, states, systems, *tolerances)
+    return None if found is None else QPSolution(*found)
+
+
+@compiled
+def guessed(
+    g: Array,
+    B: Array,
+    a: Array,
+    b: Array,
+    low: Array,
+    high: Array,
+    states: States,
+    systems: int,
+    sign_tolerance: float,
+    smallest_step: float,
+    residual: float,
+) -> tuple[Array, Array, Array, States] | None:
+    """Step (n,), multipliers of rows (m,) and bounds (n,), and states (m + n,), all exact; or None."""
     n, m = g.size, b.size
     size_g = largest(g)
     primal, tolerance, dual_tolerance = np.empty(m + n), np.empty(m + n), np.empty(m + n)
@@ -59,7 +80,10 @@ def solve_from_guess(qp: QP, states: States, systems: int = SYSTEMS) -> QPSoluti
             rhs[k:] = b[corner] + rows @ d
         K[:k, k:] = K[k:, :k].T
         if size:
-            _, _, solution, info = lapack.dgesv(K, rhs, overwrite_a=1, overwrite_b=1)
+            if corner.size:
+                _, _, solution, info = lapack.dgesv(K, rhs, overwrite_a=1, overwrite_b=1)
+            else:  # B itself
+                _, solution, info = lapack.dposv(K, rhs, lower=1, overwrite_a=1, overwrite_b=1)
             if info or not all_finite(solution):
                 return None
             d[free] = -solution[:k]
@@ -71,18 +95,18 @@ def solve_from_guess(qp: QP, states: States, systems: int = SYSTEMS) -> QPSoluti
         if k < n:
             held = (~unknown[m:]).nonzero()[0]
             z[held] = -(B @ d + g + y @ a)[held]
-        size_d = SIGN_TOLERANCE * max(SMALLEST_STEP, largest(d))
-        size_y = SIGN_TOLERANCE * max(size_g, largest(y))
+        size_d = sign_tolerance * max(smallest_step, largest(d))
+        size_y = sign_tolerance * max(size_g, largest(y))
         tolerance[:m] = dual_tolerance[m:] = size_d
         tolerance[m:] = dual_tolerance[:m] = size_y
         wrong_side = states * primal < -tolerance
         too_low = dual < low - dual_tolerance
         too_high = dual > high + dual_tolerance
         if not np.logical_or.reduce(wrong_side | too_low | too_high):
-            if largest(errors[corner]) > RESIDUAL * max(1.0, largest(b[corner])):
+            if largest(errors[corner]) > residual * max(1.0, largest(b[corner])):
                 return None
             np.minimum(np.maximum(dual, low, out=dual), high, out=dual)
-            return QPSolution(d, y, z, states)
+            return d, y, z, states
         states = states.copy()
         states[wrong_side] = CORNER
         states[too_low] = BELOW

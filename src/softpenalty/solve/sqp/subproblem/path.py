@@ -14,9 +14,10 @@ import time
 import numpy as np
 from scipy.linalg import lapack
 
+from ....core import compiled
 from ....types import Array
 from ...norms import largest
-from .qp import ABOVE, BELOW, CORNER, QP, QPSolution
+from .qp import ABOVE, BELOW, CORNER, QP, QPSolution, States
 
 __all__ = ["solve_path"]
 
@@ -28,11 +29,30 @@ CENTRING_POWER = 3  # Mehrotra's (μ_affine/μ)³
 SMALLEST = 1e-25  # floor of u, v and of the distances of y to its box, kept apart since they cancel
 START_SLACK = (1e-3, 1.0)  # limits of the slack added at the start
 DIAGONAL_SHIFT = 1e-12  # relative; added once when rounding spoils the factorization
+SETTINGS = (
+    MAX_ITERATIONS, END, USABLE, BOUNDARY_FRACTION, CENTRING_POWER, SMALLEST, *START_SLACK, DIAGONAL_SHIFT
+)  # fmt: skip
 
 
 def solve_path(qp: QP, deadline: float = np.inf) -> QPSolution | None:
     """Follow the path to its end, or until the clock shows ``deadline``; None when that is far from it."""
-    path = _Path(qp)
+    found = followed(qp.g, qp.B, qp.a, qp.b, qp.low, qp.high, deadline, SETTINGS)
+    return None if found is None else QPSolution(*found)
+
+
+@compiled
+def followed(
+    g: Array,
+    B: Array,
+    a: Array,
+    b: Array,
+    low: Array,
+    high: Array,
+    deadline: float,
+    settings: tuple[float, ...],
+) -> tuple[Array, Array, Array, States] | None:
+    """Step (n,), multipliers of rows (m,) and bounds (n,), and states (m + n,) at the path's end, or None."""
+    path = _Path(QP(g, B, a, b, low, high))
     for _ in range(MAX_ITERATIONS):
         if path.at_end() or time.perf_counter() > deadline or not path.advance():
             break
@@ -131,7 +151,7 @@ class _Path:
             _ratio(self.gap_low, np.where(self.down, dy, 0.0)),
         )
 
-    def solution(self) -> QPSolution:
+    def solution(self) -> tuple[Array, Array, Array, States]:
         """The step with multipliers, and the states that slacks and gaps suggest."""
         qp, y = self.qp, self.y
         n, m = qp.g.size, qp.b.size
@@ -145,7 +165,7 @@ class _Path:
         z = np.zeros(n)
         z[self.at_upper] += y[m:k]
         z[self.at_lower] -= y[k:]
-        return QPSolution(
+        return (
             np.clip(self.d, qp.low[m:], qp.high[m:]),
             np.clip(y[:m], qp.low[:m], qp.high[:m]),
             z,

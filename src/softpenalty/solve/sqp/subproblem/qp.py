@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ....types import Array
+from ....core import compiled
+from ....types import Array, Mask
 
-__all__ = ["ABOVE", "BELOW", "CORNER", "QPSolution", "States"]
+__all__ = ["ABOVE", "BELOW", "CORNER", "QP", "QPSolution", "States", "boxes", "in_corner"]
 
 States = NDArray[np.int8]  # (m + n,): one of the three for each row, then for each variable
 
@@ -44,3 +45,16 @@ class QPSolution:
     y: Array
     z: Array
     states: States
+
+
+@compiled
+def boxes(low: Array, high: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
+    """The multipliers' boxes (m,) followed by the bounds of the step (n,), below and above."""
+    return np.concatenate([low, lower]), np.concatenate([high, upper])
+
+
+@compiled
+def in_corner(states: States, equality: Mask) -> Mask:
+    """Which rows (m,) are in their corner or meant to be."""
+    corner: Mask = (states[: equality.size] == CORNER) | equality
+    return corner

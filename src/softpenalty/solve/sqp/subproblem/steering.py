@@ -18,7 +18,7 @@ from ...norms import largest
 from .active_set import solve_from_guess
 from .correction import correct
 from .path import solve_path
-from .qp import ABOVE, BELOW, CORNER, QP, QPSolution, States
+from .qp import ABOVE, BELOW, CORNER, QP, QPSolution, States, boxes, in_corner
 
 __all__ = ["Step", "Subproblem"]
 
@@ -40,7 +40,7 @@ class Step:
     d : (n,) step
     y : (m,) multipliers of the unit rows
     z : (n,) multipliers of the bounds, ≥ 0 at an upper and ≤ 0 at a lower one
-    corner : (m,) rows in whose corner the step ends
+    corner : (m,) rows in whose corner the step ends, and all equalities
     met : whether the linearized rows are met
     """
 
@@ -75,8 +75,7 @@ class Subproblem:
 
     def solve(self, g: Array, B: Array, a: Array, b: Array, lower: Array, upper: Array) -> Step | None:
         """Step and multipliers; None when even the elastic problem breaks down numerically."""
-        low, high = np.concatenate([self._low, lower]), np.concatenate([self._high, upper])
-        qp = QP(g, B, a, b, low, high)
+        qp = QP(g, B, a, b, *boxes(self._low, self._high, lower, upper))
         solution = solve_from_guess(qp, self._states) or self._library(qp)
         if solution is not None:
             self._states = solution.states
@@ -121,7 +120,7 @@ class Subproblem:
         return self._step(solution, left <= enough)
 
     def _step(self, solution: QPSolution, met: bool) -> Step:
-        return Step(solution.d, solution.y, solution.z, solution.states[: self.m] == CORNER, met)
+        return Step(solution.d, solution.y, solution.z, in_corner(solution.states, self.equality), met)
 
     def _library(self, qp: QP) -> QPSolution | None:
         """The hard QP by PIQP, polished; None when it has no solution or PIQP does not reach it."""

@@ -1,0 +1,117 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""What the user's functions return in the usual case: twins of functions in `problem.returned`."""
+
+import numpy as np
+
+cimport numpy as cnp
+from libc.math cimport INFINITY, isfinite
+from libc.string cimport memcpy
+
+from .arrays cimport Numbers, data, length, matrix, plain, vector
+
+cnp.import_array()
+
+
+cdef inline bint usual(object value, int axes):
+    """Whether it is an array of doubles with so many axes."""
+    return (
+        type(value) is cnp.ndarray
+        and cnp.PyArray_TYPE(<cnp.ndarray> value) == cnp.NPY_DOUBLE
+        and cnp.PyArray_NDIM(<cnp.ndarray> value) == axes
+        and cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray> value)
+    )
+
+
+def usual_number(returned, cnp.ndarray x):
+    cdef cnp.ndarray copy
+    if not isinstance(returned, float) or cnp.PyArray_TYPE(x) != cnp.NPY_DOUBLE:
+        return None
+    copy = vector(1)
+    data(copy)[0] = returned
+    return copy
+
+
+def usual_values(returned, cnp.ndarray x):
+    if not usual(returned, 1) or cnp.PyArray_TYPE(x) != cnp.NPY_DOUBLE:
+        return None
+    return cnp.PyArray_NewCopy(returned, cnp.NPY_CORDER)
+
+
+def usual_derivatives(returned, tuple shape):
+    cdef int axes = len(shape), axis
+    if not usual(returned, axes):
+        return None
+    for axis in range(axes):
+        if cnp.PyArray_DIM(returned, axis) != shape[axis]:
+            return None
+    return cnp.PyArray_NewCopy(returned, cnp.NPY_CORDER)
+
+
+def stacked(list parts, int n):
+    cdef cnp.npy_intp rows = 0
+    cdef cnp.ndarray part, whole
+    if len(parts) == 1:
+        return parts[0]
+    for given in parts:
+        rows += cnp.PyArray_DIM(given, 0)
+    whole = matrix(rows, n)
+    cdef Numbers place = data(whole)
+    for given in parts:
+        part = plain(given)
+        memcpy(place, data(part), length(part) * sizeof(double))
+        place += length(part)
+    return whole
+
+
+def finite_parts(list parts):
+    cdef cnp.ndarray array
+    cdef int i
+    for part in parts:
+        if not usual(part, 1):
+            if not np.isfinite(part).all():
+                return False
+            continue
+        array = plain(part)
+        for i in range(length(array)):
+            if not isfinite(data(array)[i]):
+                return False
+    return True
+
+
+def ordered(cnp.ndarray lower, cnp.ndarray upper):
+    cdef cnp.ndarray l_ = plain(lower), u_ = plain(upper)
+    cdef int j
+    if length(l_) != length(u_):
+        return False
+    for j in range(length(l_)):
+        if not (data(l_)[j] <= data(u_)[j] and data(l_)[j] < INFINITY and data(u_)[j] > -INFINITY):
+            return False
+    return True
+
+
+def finite_or_infinite(array):
+    cdef cnp.ndarray a_ = plain(array)
+    cdef int j
+    for j in range(length(a_)):
+        if data(a_)[j] != data(a_)[j]:
+            return False
+    return True
+
+
+def joined(list parts):
+    cdef cnp.ndarray first = plain(parts[0]), part, values
+    cdef list sizes = []
+    cdef int i, k = 0, size
+    if len(parts) == 2 and length(parts[1]):
+        return data(first)[0], parts[1], [length(parts[1])]
+    for i in range(1, len(parts)):
+        size = length(parts[i])
+        sizes.append(size)
+        k += size
+    values = vector(k)
+    cdef Numbers place = data(values)
+    for i in range(1, len(parts)):
+        part = plain(parts[i])
+        memcpy(place, data(part), length(part) * sizeof(double))
+        place += length(part)
+    return data(first)[0], values, sizes

@@ -1,0 +1,519 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Rows, merits, stop measures: the twins of functions in `solve`, where each is explained and written in Python."""
+
+cimport numpy as cnp
+from libc.math cimport exp2, fabs, isfinite, log2, rint, sqrt
+from libc.stdlib cimport qsort
+from scipy.linalg.cython_blas cimport ddot, dgemv
+
+from .arrays cimport Numbers, broken, data, finite, highest, length, mask, matrix, plain, size_of, vector
+
+cnp.import_array()
+
+cdef double ONE = 1.0, NOTHING = 0.0
+cdef int STEP = 1
+
+
+def largest(v):
+    cdef cnp.ndarray x = plain(v)
+    return size_of(data(x), length(x))
+
+
+def all_finite(array):
+    cdef cnp.ndarray x = plain(array)
+    return finite(data(x), length(x))
+
+
+def linearize(A, r, lengths, floor, g, x):
+    cdef cnp.ndarray a_ = plain(A), r_ = plain(r), l_ = plain(lengths), f_ = plain(floor)
+    cdef cnp.ndarray g_ = plain(g), x_ = plain(x)
+    cdef int m = length(r_), n = length(g_), i, j
+    cdef cnp.ndarray a = matrix(m, n), b = vector(m), v = vector(m)
+    cdef Numbers pa = data(a), pA = data(a_), pl = data(l_), pb = data(b), pv = data(v)
+    cdef double unit
+    for i in range(m):
+        unit = pl[i]
+        for j in range(n):
+            pa[i * n + j] = pA[i * n + j] / unit
+        pb[i] = data(r_)[i] / unit
+        pv[i] = broken(pb[i], data(f_)[i])
+    cdef double x_size = size_of(data(x_), n)
+    return a, b, v, size_of(data(g_), n), x_size if x_size > 1.0 else 1.0
+
+
+def broken_rows(r, floor):
+    cdef cnp.ndarray r_ = plain(r), f_ = plain(floor)
+    cdef int m = length(r_), i
+    cdef cnp.ndarray v = vector(m)
+    for i in range(m):
+        data(v)[i] = broken(data(r_)[i], data(f_)[i])
+    return v
+
+
+def total_broken(r, floor, unit):
+    cdef cnp.ndarray r_ = plain(r), f_ = plain(floor), u_ = plain(unit)
+    cdef double total = 0.0
+    cdef int i
+    for i in range(length(r_)):
+        total += broken(data(r_)[i], data(f_)[i]) / data(u_)[i]
+    return total
+
+
+def worst_broken(r, floor, unit):
+    cdef cnp.ndarray r_ = plain(r), f_ = plain(floor), u_ = plain(unit)
+    cdef double worst = 0.0, entry
+    cdef int i
+    for i in range(length(r_)):
+        entry = broken(data(r_)[i], data(f_)[i]) / data(u_)[i]
+        if entry > worst:
+            worst = entry
+        elif entry != entry:
+            return entry
+    return worst
+
+
+def residuals(values, source, sign, target):
+    cdef cnp.ndarray c_ = plain(values), s_ = plain(sign), t_ = plain(target), o_
+    cdef int m = length(t_), i
+    cdef cnp.ndarray r = vector(m)
+    cdef double total = 0.0
+    cdef cnp.int64_t* index
+    if source is None:
+        for i in range(m):
+            data(r)[i] = (data(c_)[i] - data(t_)[i]) * data(s_)[i]
+            total += data(r)[i]
+    else:
+        o_ = source
+        index = <cnp.int64_t*> cnp.PyArray_DATA(o_)
+        for i in range(m):
+            data(r)[i] = (data(c_)[index[i]] - data(t_)[i]) * data(s_)[i]
+            total += data(r)[i]
+    return r, isfinite(total)
+
+
+def row_gradients(J, source, sign, free, units, double shortest):
+    """Rows of a dense Jacobian in the free variables and their units, and their lengths."""
+    cdef cnp.ndarray J_ = plain(J), s_ = plain(sign), u_ = plain(units), o_, f_
+    cdef int m = length(s_), n = length(u_), i, j
+    cdef cnp.npy_intp row, all_variables = cnp.PyArray_DIM(J_, 1)
+    cdef cnp.ndarray A = matrix(m, n), lengths = vector(m)
+    cdef Numbers pA = data(A), pu = data(u_), given
+    cdef double factor, total = 0.0, square
+    cdef cnp.int64_t *index = NULL, *variable = NULL
+    if source is not None:
+        o_ = source
+        index = <cnp.int64_t*> cnp.PyArray_DATA(o_)
+    if free is not None:
+        f_ = free
+        variable = <cnp.int64_t*> cnp.PyArray_DATA(f_)
+    for i in range(m):
+        row = i if index == NULL else index[i]
+        given = data(J_) + row * all_variables
+        factor = data(s_)[i]
+        if variable == NULL:
+            for j in range(n):
+                pA[i * n + j] = given[j] * factor * pu[j]
+        else:
+            for j in range(n):
+                pA[i * n + j] = given[variable[j]] * factor * pu[j]
+        square = sqrt(ddot(&n, pA + i * n, &STEP, pA + i * n, &STEP))
+        total += square
+        data(lengths)[i] = square if square >= shortest else 1.0
+    return A, lengths, isfinite(total)
+
+
+def shifted(x, d, double t, lower, upper, bint bounded, double held, double rounded):
+    cdef cnp.ndarray x_ = plain(x), d_ = plain(d), l_ = plain(lower), u_ = plain(upper)
+    cdef int n = length(x_), i
+    cdef cnp.ndarray new = vector(n)
+    cdef Numbers px = data(x_), pd = data(d_), pl = data(l_), pu = data(u_), pn = data(new)
+    cdef double at_bound, rounding, moved
+    if not bounded:
+        for i in range(n):
+            pn[i] = px[i] + t * pd[i]
+        return new
+    at_bound = held * fabs(t) * size_of(pd, n)
+    for i in range(n):
+        moved = px[i] + t * pd[i]
+        rounding = at_bound if px[i] == pl[i] or px[i] == pu[i] else rounded * fabs(t * pd[i])
+        if moved - pl[i] <= rounding:
+            moved = pl[i]
+        if pu[i] - moved <= rounding:
+            moved = pu[i]
+        pn[i] = moved
+    return new
+
+
+def weigh_step(g, B, a, b, v, floor, d, y, weights, lengths, double factor, double share, double goal):
+    cdef cnp.ndarray g_ = plain(g), B_ = plain(B), a_ = plain(a), b_ = plain(b), v_ = plain(v)
+    cdef cnp.ndarray f_ = plain(floor), d_ = plain(d), y_ = plain(y), w_ = plain(weights), l_ = plain(lengths)
+    cdef int n = length(g_), m = length(b_), i
+    cdef cnp.ndarray change = vector(m), w = vector(m), own = vector(m), product = vector(n)
+    cdef Numbers pc = data(change), pw = data(w)
+    cdef double slope, curved, predicted, needed, kept, fall, total = 0.0, penalty = 0.0, rise
+    if m:
+        dgemv(b"T", &n, &m, &ONE, data(a_), &n, data(d_), &STEP, &NOTHING, pc, &STEP)
+    slope = ddot(&n, data(g_), &STEP, data(d_), &STEP)
+    dgemv(b"T", &n, &n, &ONE, data(B_), &n, data(d_), &STEP, &NOTHING, data(product), &STEP)
+    curved = ddot(&n, data(product), &STEP, data(d_), &STEP)
+    predicted = 0.0
+    for i in range(m):
+        fall = data(v_)[i] - broken(data(b_)[i] + pc[i], data(f_)[i])
+        needed = factor * fabs(data(y_)[i])
+        kept = 0.5 * (data(w_)[i] * data(l_)[i] + needed)
+        pw[i] = kept if kept > needed else needed
+        predicted += pw[i] * fall
+        total += fall
+    predicted -= slope
+    if predicted < share * curved and total > 0.0:
+        rise = (goal * curved - predicted) / total
+        predicted = 0.0
+        for i in range(m):
+            fall = data(v_)[i] - broken(data(b_)[i] + pc[i], data(f_)[i])
+            pw[i] += rise
+            predicted += pw[i] * fall
+        predicted -= slope
+    for i in range(m):
+        data(own)[i] = pw[i] / data(l_)[i]
+        penalty += pw[i] * data(v_)[i]
+    return change, slope, curved, w, own, penalty, predicted
+
+
+def balanced_roots(y, weights, equality):
+    cdef cnp.ndarray y_ = plain(y), w_ = plain(weights), e_ = equality
+    cdef int m = length(y_), i
+    cdef cnp.ndarray root = vector(m)
+    cdef double size
+    for i in range(m):
+        size = fabs(data(y_)[i])
+        if mask(e_)[i]:
+            size *= 2.0
+            if 0.5 * data(w_)[i] > size:
+                size = 0.5 * data(w_)[i]
+        data(root)[i] = size
+    return root
+
+
+def balanced_penalty(slope, root, errors, units, double alpha):
+    cdef cnp.ndarray s_ = plain(slope), o_ = plain(root), e_ = plain(errors), u_
+    cdef int m = length(e_), i
+    cdef double total = 0.0, e, corner = 4.0 * alpha * alpha
+    if units is None:
+        for i in range(m):
+            e = data(e_)[i]
+            total += data(s_)[i] * e + data(o_)[i] * sqrt(e * e + corner)
+    else:
+        u_ = plain(units)
+        for i in range(m):
+            e = data(e_)[i] / data(u_)[i]
+            total += data(s_)[i] * e + data(o_)[i] * sqrt(e * e + corner)
+    return total
+
+
+def exact_penalty(weights, floor, errors, units):
+    cdef cnp.ndarray w_ = plain(weights), f_ = plain(floor), e_ = plain(errors), u_
+    cdef int m = length(e_), i
+    cdef double total = 0.0
+    if units is None:
+        for i in range(m):
+            total += data(w_)[i] * broken(data(e_)[i], data(f_)[i])
+    else:
+        u_ = plain(units)
+        for i in range(m):
+            total += data(w_)[i] * broken(data(e_)[i] / data(u_)[i], data(f_)[i])
+    return total
+
+
+def measures(v, lengths, target_size, double x_size, double rounding, g, y, a, z, d):
+    cdef cnp.ndarray v_ = plain(v), l_ = plain(lengths), t_ = plain(target_size), g_ = plain(g), y_ = plain(y)
+    cdef cnp.ndarray a_ = plain(a), z_ = plain(z), d_ = plain(d)
+    cdef int m = length(v_), n = length(g_), i
+    cdef cnp.ndarray residual = vector(n), own = vector(m)
+    cdef Numbers pr = data(residual)
+    cdef double violation = 0.0, worst = 0.0, entry, relative
+    for i in range(n):
+        pr[i] = data(g_)[i] + data(z_)[i]
+    if m:
+        dgemv(b"N", &n, &m, &ONE, data(a_), &n, data(y_), &STEP, &ONE, pr, &STEP)
+    for i in range(m):
+        entry = data(v_)[i] * data(l_)[i]
+        relative = (entry - rounding * x_size * data(l_)[i]) / data(t_)[i]
+        if relative > violation or relative != relative:
+            violation = relative
+        if entry > worst or entry != entry:
+            worst = entry
+        data(own)[i] = data(y_)[i] / data(l_)[i]
+    return (
+        violation, highest(data(v_), m, 0.0) / x_size, size_of(data(d_), n) / x_size, worst, residual, own
+    )
+
+
+def merit_rounding(f, g, double reach, spacing, weights, target, r, lengths):
+    cdef cnp.ndarray g_ = plain(g), w_ = plain(weights), t_ = plain(target), r_ = plain(r), l_ = plain(lengths)
+    cdef cnp.ndarray s_
+    cdef bint one = isinstance(spacing, float)
+    cdef double common = spacing if one else 0.0, total = 0.0, own
+    cdef int m = length(w_), i
+    if one:
+        for i in range(m):
+            total += data(w_)[i] * (fabs(data(t_)[i]) + fabs(data(r_)[i]) + data(l_)[i] * reach)
+        total *= common
+    else:
+        s_ = plain(spacing)
+        common = data(s_)[0]
+        for i in range(m):
+            own = fabs(data(t_)[i]) + fabs(data(r_)[i]) + data(l_)[i] * reach
+            total += data(w_)[i] * data(s_)[1 + i] * own
+    return common * (fabs(f) + size_of(data(g_), length(g_)) * reach) + total
+
+
+def seen_sizes(double unit, steepest, reach, start, x, g):
+    cdef cnp.ndarray s_ = plain(steepest), h_ = plain(reach), o_ = plain(start), x_ = plain(x), g_ = plain(g)
+    cdef int n = length(x_), i
+    cdef cnp.ndarray steeper = vector(n), farther = vector(n)
+    cdef double size, far, top = 0.0
+    for i in range(n):
+        size = fabs(data(g_)[i])
+        if size > top:
+            top = size
+        data(steeper)[i] = size if size > data(s_)[i] else data(s_)[i]
+        far = fabs(data(x_)[i])
+        size = fabs(data(x_)[i] - data(o_)[i])
+        if size > far:
+            far = size
+        data(farther)[i] = far if far > data(h_)[i] else data(h_)[i]
+    if top > 1.0:
+        top = 1.0
+    return top if top > unit else unit, steeper, farther
+
+
+def relative_residual(residual, g, double unit, steepest, reach, double enough, double seen_share, double own_share):
+    cdef cnp.ndarray e_ = plain(residual), g_ = plain(g), s_ = plain(steepest), h_ = plain(reach)
+    cdef int n = length(g_), i
+    cdef double size = unit, worth = 0.0, own = 0.0, top = 0.0, slope, change, part, far = 0.0
+    for i in range(n):
+        slope = fabs(data(g_)[i])
+        if slope > size:
+            size = slope
+        change = seen_share * data(s_)[i]
+        if slope > change:
+            change = slope
+        change *= data(h_)[i]
+        if change > worth:
+            worth = change
+        if data(h_)[i] > far:
+            far = data(h_)[i]
+        part = fabs(data(e_)[i])
+        if part > top or part != part:
+            top = part
+        part *= data(h_)[i]
+        if part > own or part != part:
+            own = part
+    if enough > size:
+        size = enough
+    if enough * far > worth:
+        worth = enough * far
+    if size == 0.0:
+        size = 1.0
+    if worth == 0.0:
+        worth = 1.0
+    top /= size
+    own = own / worth / own_share
+    return own if own > top or own != own else top
+
+
+def bound_multipliers(z, x, lower, upper):
+    cdef cnp.ndarray z_ = plain(z), x_ = plain(x), l_ = plain(lower), u_ = plain(upper)
+    cdef int n = length(x_), j
+    cdef cnp.ndarray kept = vector(n)
+    cdef double own, gap, worst = 0.0, outside = 0.0
+    for j in range(n):
+        own = data(z_)[j]
+        if (own < 0.0 and not isfinite(data(l_)[j])) or (own > 0.0 and not isfinite(data(u_)[j])):
+            own = 0.0
+        data(kept)[j] = own
+        gap = own * (data(u_)[j] - data(x_)[j]) if own > 0.0 else own * (data(x_)[j] - data(l_)[j]) if own else own
+        if fabs(gap) > worst or gap != gap:
+            worst = fabs(gap)
+        gap = max(data(l_)[j] - data(x_)[j], data(x_)[j] - data(u_)[j])
+        if gap > outside or gap != gap:
+            outside = gap
+    return kept, worst, outside
+
+
+def rows_judged(errors, sign, floor, target, multipliers, double tolerance, rounding):
+    cdef cnp.ndarray e_ = plain(errors), s_ = plain(sign), f_ = plain(floor), t_ = plain(target), o_
+    cdef cnp.ndarray y_ = plain(multipliers)
+    cdef int m = length(e_), i
+    cdef double worst = 0.0, slack = 0.0, entry
+    cdef bint met = True
+    cdef Numbers allowed = NULL
+    if rounding is not None:
+        o_ = plain(rounding)
+        allowed = data(o_)
+    for i in range(m):
+        entry = broken(data(s_)[i] * data(e_)[i], data(f_)[i])
+        if entry > worst or entry != entry:
+            worst = entry
+        if not entry <= tolerance * max(1.0, fabs(data(t_)[i])) + (allowed[i] if allowed else 0.0):
+            met = False
+        entry = fabs(data(y_)[i] * data(e_)[i])
+        if entry > slack or entry != entry:
+            slack = entry
+    return met, worst, slack
+
+
+cdef int compare(const void* a, const void* b) noexcept nogil:
+    cdef double x = (<const double*> a)[0], y = (<const double*> b)[0]
+    return (x > y) - (x < y)
+
+
+cdef double median(double* x, int n) noexcept nogil:
+    """Of numbers that are sorted thereby."""
+    qsort(x, n, sizeof(double), compare)
+    return x[n // 2] if n % 2 else 0.5 * (x[n // 2 - 1] + x[n // 2])
+
+
+cdef int even(double* w, double* size, double* steep, double* work, int m, int n, int sweeps) noexcept nogil:
+    """Put the logarithms of the units in which the columns of w (m, n) are alike into ``steep``."""
+    cdef Numbers columns = work
+    cdef Numbers change = work + n
+    cdef double *row
+    cdef double top, middle
+    cdef int i, j, sweep, present = 0, sized = 0
+    for j in range(n):
+        columns[j], steep[j] = 1.0, 0.0
+    for sweep in range(sweeps):
+        for j in range(n):
+            change[j] = 0.0
+        for i in range(m):
+            row = w + i * <size_t> n
+            top = highest(row, n, 0.0)
+            if top == 0.0:
+                continue
+            top = 1.0 / sqrt(top)
+            for j in range(n):
+                row[j] *= top
+                change[j] = max(change[j], row[j])
+        for j in range(n):
+            change[j] = 1.0 / sqrt(change[j]) if change[j] > 0.0 else 0.0
+            columns[j] *= change[j]
+        for i in range(m):
+            row = w + i * <size_t> n
+            for j in range(n):
+                row[j] *= change[j]
+    for j in range(n):
+        if columns[j] > 0.0:
+            present += 1
+            if size[j] > 0.0:
+                change[sized] = size[j] / columns[j]
+                sized += 1
+    if not present:
+        return 0
+    if sized:
+        middle = median(change, sized)
+    else:
+        for j in range(n):
+            if columns[j] > 0.0:
+                change[sized] = columns[j]
+                sized += 1
+        middle = 1.0 / median(change, sized)
+    for j in range(n):
+        if columns[j] > 0.0:
+            steep[j] = log2(columns[j] * middle)
+    return present
+
+
+def units_of(gradient, jacobian, x, lower, upper, double band, double negligible, int sweeps):
+    cdef cnp.ndarray g_ = plain(gradient), J_ = plain(jacobian), x_ = plain(x), l_ = plain(lower), u_ = plain(upper)
+    cdef int n = length(g_), m = <int> cnp.PyArray_DIM(J_, 0) + 1, i, j, count = 0
+    cdef cnp.ndarray units = vector(n), typical = vector(n), likely = vector(n), M_ = matrix(m, n), work_ = matrix(4, n)
+    cdef Numbers M = data(M_)
+    cdef Numbers size = data(work_)
+    cdef Numbers steep = size + n
+    cdef Numbers work = steep + n
+    cdef double usual = 1.0, own, agreed, beyond, top
+    for j in range(n):
+        M[j] = fabs(data(g_)[j])
+        own = data(u_)[j] - data(l_)[j]
+        size[j] = own if data(x_)[j] == 0.0 and isfinite(own) else fabs(data(x_)[j])
+        if size[j] > 0.0:
+            work[count] = size[j]
+            count += 1
+    for i in range((m - 1) * n):
+        M[n + i] = fabs(data(J_)[i])
+    if count:
+        usual = median(work, count)
+    # Entries that are rounding say nothing of a variable that is 0.
+    for j in range(n):
+        data(likely)[j] = 0.0
+    for i in range(m):
+        top = negligible * highest(M + i * <size_t> n, n, 0.0)
+        for j in range(n):
+            if M[i * <size_t> n + j] > top:
+                data(likely)[j] = 1.0
+    for j in range(n):
+        size[j] /= usual
+    even(M, size, steep, work, m, n, sweeps)
+    for j in range(n):
+        own = log2(size[j]) if size[j] > 0.0 else min(steep[j], 0.0)
+        agreed = min(fabs(steep[j]), fabs(own)) if steep[j] * own > 0.0 else 0.0
+        if steep[j] < 0.0:
+            agreed = -agreed
+        agreed += min(log2(usual), 0.0)
+        beyond = max(fabs(agreed) - log2(band), 0.0)
+        data(units)[j] = exp2(rint(beyond if agreed > 0.0 else -beyond))
+        data(typical)[j] = exp2(agreed)
+        if data(x_)[j] != 0.0:
+            data(likely)[j] = fabs(data(x_)[j])
+        else:
+            data(likely)[j] *= usual * exp2(steep[j])
+    return units, typical, likely
+
+
+def steps_to(lower, upper, x):
+    cdef cnp.ndarray l_ = plain(lower), u_ = plain(upper), x_ = plain(x)
+    cdef int n = length(x_), j
+    cdef cnp.ndarray below = vector(n), above = vector(n)
+    for j in range(n):
+        data(below)[j] = data(l_)[j] - data(x_)[j]
+        data(above)[j] = data(u_)[j] - data(x_)[j]
+    return below, above
+
+
+def distance(x, other):
+    cdef cnp.ndarray x_ = plain(x), o_ = plain(other)
+    cdef double far = 0.0, own
+    cdef int j
+    for j in range(length(x_)):
+        own = fabs(data(x_)[j] - data(o_)[j])
+        if own > far or own != own:
+            far = own
+    return far
+
+
+def linearized_totals(b, change, v, floor):
+    cdef cnp.ndarray b_ = plain(b), c_ = plain(change), v_ = plain(v), f_ = plain(floor)
+    cdef double left = 0.0, now = 0.0
+    cdef int i
+    for i in range(length(b_)):
+        left += broken(data(b_)[i] + data(c_)[i], data(f_)[i])
+        now += data(v_)[i]
+    return left, now
+
+
+def holding(errors, target, equality, x, lower, upper, double near):
+    cdef cnp.ndarray e_ = plain(errors), t_ = plain(target), q_ = equality
+    cdef cnp.ndarray x_ = plain(x), l_ = plain(lower), u_ = plain(upper)
+    cdef list rows = [], below = [], above = []
+    cdef int i
+    for i in range(length(e_)):
+        if mask(q_)[i] or fabs(data(e_)[i]) <= near * max(1.0, fabs(data(t_)[i])):
+            rows.append(i)
+    for i in range(length(x_)):
+        if data(l_)[i] < data(u_)[i]:
+            if data(x_)[i] <= data(l_)[i]:
+                below.append(i)
+            if data(x_)[i] >= data(u_)[i]:
+                above.append(i)
+    return rows, below, above

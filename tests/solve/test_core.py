@@ -1,0 +1,215 @@
+"""The compiled core against the Python it stands for: each function, and whole solves."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import softpenalty.solve.minimize  # marks all functions
+from softpenalty import core
+from softpenalty.solve.sqp.curvature.secant import SETTINGS as SECANT
+from softpenalty.solve.sqp.subproblem.path import SETTINGS as PATH
+
+try:
+    TWINS: dict[str, Callable[..., Any]] = {
+        name: getattr(module, name)
+        for module in [importlib.import_module(f"softpenalty.core.{name}") for name in core.MODULES]
+        for name in core.REFERENCES
+        if hasattr(module, name)
+    }
+except ImportError:
+    TWINS = {}
+built = pytest.mark.skipif(not TWINS, reason="the compiled core was not built: make core")
+
+
+def both(name: str, *arguments: Any) -> tuple[Any, Any]:
+    """What the compiled function and the Python one return, each with copies of the arguments."""
+    found = []
+    for function in (TWINS[name], core.REFERENCES[name]):
+        copies = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+        found.append((function(*copies), copies))
+    for compiled, plain in zip(found[0][1], found[1][1], strict=True):
+        np.testing.assert_equal(compiled, plain)  # what is changed in place is changed alike
+    return found[0][0], found[1][0]
+
+
+def agree(name: str, *arguments: Any, rtol: float = 1e-12, atol: float = 1e-14) -> Any:
+    """Both return the same but for the order of their sums."""
+    compiled, plain = both(name, *arguments)
+    assert (compiled is None) == (plain is None)
+    if compiled is None:
+        return None
+    pairs = zip(compiled, plain, strict=True) if isinstance(plain, tuple) else [(compiled, plain)]
+    for mine, reference in pairs:
+        assert np.shape(mine) == np.shape(reference)
+        np.testing.assert_allclose(mine, reference, rtol=rtol, atol=atol)
+    return compiled
+
+
+@built
+def test_every_marked_function_has_a_twin():
+    assert not set(core.REFERENCES) - set(TWINS)
+    assert len(TWINS) > 20
+
+
+@built
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(("n", "m"), [(1, 0), (3, 2), (7, 12)])
+def test_rows_and_merits(n, m, seed):
+    rng = np.random.default_rng(seed)
+    x, g, d, z = rng.normal(size=(4, n))
+    A, r = rng.normal(size=(m, n)), rng.normal(size=m)
+    equality = rng.random(m) < 0.3
+    floor = np.where(equality, -1.0, 0.0)
+    lengths, weights, target = rng.uniform(0.5, 2.0, (3, m))
+    y = rng.normal(size=m)
+    a, b, v, _, x_size = agree("linearize", A, r, lengths, floor, g, x)
+    M = rng.normal(size=(n, n))
+    B = M @ M.T
+    agree("weigh_step", g, B, a, b, v, floor, d, y, weights, lengths, 2.0, 0.1, 0.5, rtol=1e-10)
+    root = agree("balanced_roots", y, weights, equality)
+    for units in (None, lengths):
+        agree("balanced_penalty", y, root, b, units, 0.1)
+        agree("exact_penalty", weights, floor, b, units)
+    agree("measures", v, lengths, target, x_size, 1e-15, g, y, a, z, d)
+    for spacing in (2.2e-16, rng.uniform(size=1 + m)):
+        agree("merit_rounding", 3.0, g, x_size, spacing, weights, target, r, lengths)
+    agree("seen_sizes", 0.3, np.abs(d), np.abs(z), z, x, g)
+    for enough in (0.0, 2.0):
+        agree("relative_residual", z, g, 0.3, np.abs(d), np.abs(x), enough, 1e-3, 100.0)
+    for name in ("total_broken", "worst_broken"):
+        agree(name, r, floor, lengths)
+    agree("broken_rows", r, floor)
+    agree("linearized_totals", b, rng.normal(size=m), v, floor)
+    lower, upper = np.where(rng.random(n) < 0.5, -0.5, -np.inf), np.where(rng.random(n) < 0.5, 0.5, np.inf)
+    inside = np.clip(x, lower, upper)
+    for bounded in (False, True):
+        agree("shifted", inside, d, 0.7, lower, upper, bounded, 1e-10, 1e-13)
+    agree("steps_to", lower, upper, x)
+    agree("distance", x, z)
+    agree("units_of", g, A, x * (rng.random(n) < 0.7), lower, upper, 100.0, 1e-15, 20, rtol=1e-10)
+    agree("bound_multipliers", z, inside, lower, upper)
+    for rounding in (None, np.full(m, 0.5)):
+        agree("rows_judged", r, np.ones(m), floor, target, y, 1e-8, rounding)
+    compiled, plain = both("holding", r * (rng.random(m) < 0.5), target, equality, inside, lower, upper, 1e-6)
+    assert compiled == plain
+
+
+@built
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("nu", [np.inf, 2.0])
+def test_the_subproblem(seed, nu):
+    rng = np.random.default_rng(seed)
+    n, m = 5, 6
+    M, a = rng.normal(size=(n, n)), rng.normal(size=(m, n))
+    a /= np.linalg.norm(a, axis=1)[:, None]
+    equality = np.arange(m) < 1
+    low = np.concatenate([np.where(equality, -nu, 0.0), np.full(n, -1.0)])
+    high = np.concatenate([np.full(m, nu), np.full(n, 1.0)])
+    qp = 3.0 * rng.normal(size=n), M @ M.T + 0.1 * np.eye(n), a, rng.normal(size=m), low, high
+    states = rng.integers(-1, 2, m + n).astype(np.int8)
+    states[:m] = np.where(equality, 0, np.minimum(states[:m], 0))
+    # a factorization and its condition number stand between the two
+    agree("guessed", *qp, states, 12, 1e-10, 1e-8, 1e-9, rtol=1e-8, atol=1e-9)
+    if nu < np.inf:  # the path ends within 1e-11 of the solution, on one of many ways
+        agree("followed", *qp, np.inf, PATH, rtol=1e-6, atol=1e-7)
+    agree("boxes", low[:m], high[:m], low[m:], high[m:])
+    agree("in_corner", states, equality)
+
+
+@built
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(("n", "m", "k"), [(1, 0, 1), (3, 2, 2), (6, 4, 9), (120, 0, 5), (120, 2, 5)])
+@pytest.mark.parametrize("convex", [True, False])
+def test_the_curvature(n, m, k, convex, seed):
+    rng = np.random.default_rng(seed)
+    S, J = rng.normal(size=(k + 2, n)), 0.1 * rng.normal(size=(k + 2, m, n))
+    M = rng.normal(size=(n, n))
+    H = M @ M.T + np.eye(n) if convex else M + M.T
+    G = S @ H
+    y, A = rng.normal(size=m) * (rng.random(m) < 0.7), rng.normal(size=(m, n))
+    corner = rng.random(m) < 0.5
+    B, _ = agree("secant_matrix", S, G, J, k, y, A, corner, 1.0, SECANT, rtol=1e-6, atol=1e-6)
+    agree("is_definite", B, 0.0)
+    both("remember", S, G, J, 1, *rng.normal(size=(4, n)), *rng.normal(size=(2, m, n)))
+
+
+@built
+def test_what_is_not_finite():
+    for bad in (np.nan, np.inf):
+        vector = np.array([1.0, bad, -2.0])
+        for name in ("largest", "all_finite", "finite_or_infinite"):
+            agree(name, vector)
+        agree("finite_parts", [vector])
+        agree("ordered", np.zeros(3), vector)
+    agree("finite_parts", [np.ones(2), np.ones(2, dtype=complex)])
+
+
+SENSITIVE = {"no constraint qualification"}  # multipliers grow without limit, and rounding with them
+
+SOLVES = """
+import json
+from known_problems import AWKWARD, CLASSICS
+from softpenalty import core, minimize
+rows = []
+for problem in [*CLASSICS, *AWKWARD]:
+    try:
+        result = minimize(**problem.arguments)
+    except Exception as error:
+        rows.append([problem.name, repr(error)])
+        continue
+    rows.append([problem.name, result.status, result.nit, result.nfev, result.history.column("fun").tolist(),
+        result.x.tolist()])
+print(json.dumps([core.config()["core"], rows]))
+"""
+
+
+@built
+def test_both_walk_the_same_way():
+    found = {}
+    for kind in ("python", "compiled"):
+        environment = {**os.environ, "SOFTPENALTY_CORE": kind, "PYTHONWARNINGS": "ignore"}
+        environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+        run = subprocess.run([sys.executable, "-c", SOLVES], capture_output=True, text=True, env=environment)
+        assert run.returncode == 0, run.stderr
+        used, found[kind] = json.loads(run.stdout)
+        assert used == kind
+    assert len(found["python"]) > 15
+    for plain, compiled in zip(found["python"], found["compiled"], strict=True):
+        if len(plain) == 2:
+            assert plain == compiled
+            continue
+        name, status, iterations, evaluations, objectives, x = plain
+        if name in SENSITIVE:
+            assert compiled[1] == status
+            continue
+        assert compiled[:4] == [name, status, iterations, evaluations], name
+        # Rounding of the first iterations grows by the condition of those after them.
+        np.testing.assert_allclose(compiled[4], objectives, rtol=1e-6, atol=1e-8, err_msg=name)
+        np.testing.assert_allclose(compiled[5], x, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("value", ["fortran", "Python"])
+def test_the_switch_knows_two_words(value):
+    code = "import softpenalty.solve.minimize"
+    environment = {**os.environ, "SOFTPENALTY_CORE": value}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert run.returncode != 0
+    assert "SOFTPENALTY_CORE" in run.stderr and repr(value) in run.stderr
+
+
+def test_show_config_says_which_and_why(capsys, monkeypatch):
+    softpenalty.show_config()
+    assert core.config()["because"] in capsys.readouterr().out
+    code = "import softpenalty; softpenalty.show_config()"
+    environment = {**os.environ, "SOFTPENALTY_CORE": "python"}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert "Python and NumPy, because SOFTPENALTY_CORE=python" in run.stdout
