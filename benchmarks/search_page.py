@@ -179,18 +179,27 @@ def _stops(stops: list[Record], problems: Mapping[str, SearchProblem]) -> str:
 
 
 def _misses(runs: list[Record], problems: Mapping[str, SearchProblem]) -> str:
-    """Where others are better."""
+    """Where others reach the best value more often, or with half the evaluations."""
 
-    def rate(method: str, name: str) -> float:
-        return share([r for r in _of(runs, method) if r["problem"] == name], problems, math.inf)
+    def rate(method: str, name: str) -> tuple[float, float]:
+        own = [r for r in _of(runs, method) if r["problem"] == name]
+        hits = [r["hit"] for r in own if r["hit"]]
+        return share(own, problems, math.inf), statistics.median(hits) if hits else math.inf
 
     methods = [method for method in dict.fromkeys(run["method"] for run in runs) if method != OURS]
     lines = ["## What others do better\n"]
     for name in problems:
-        own = rate(OURS, name)
-        better = [f"{method} ({rate(method, name):.0f} %)" for method in methods if rate(method, name) > own]
+        own, evaluations = rate(OURS, name)
+        better = []
+        for method in methods:
+            theirs, spent = rate(method, name)
+            if theirs > own or (theirs == own and spent < evaluations / 2):
+                better.append(f"{method} ({theirs:.0f} %, {_number(spent)})")
         if better:
-            lines.append(f"- {name}, which `search` solves in {own:.0f} % of its runs: {', '.join(better)}.")
+            lines.append(
+                f"- {name}, which `search` solves in {own:.0f} % of its runs with {_number(evaluations)} "
+                f"evaluations in the median: {', '.join(better)}."
+            )
     return "\n".join(lines if len(lines) > 1 else [*lines, "Nothing among these problems."]) + "\n"
 
 
