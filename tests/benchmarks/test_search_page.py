@@ -45,7 +45,7 @@ def test_the_page_names_misses_and_leaves_unfinished_seeds_out() -> None:
     text = page([*RUNS, run("CMA-ES on penalize", "g01", 0, 10)], TWO)
     assert "CMA-ES on penalize" not in text
     assert "| 12 with many minima, 20,000 evaluations | ≥ 85 % | 50.0 % | missed |" in text
-    assert "- bird, which `search` solves in 50 % of its runs: shgo (100 %)." in text
+    assert "in 50 % of its runs with 50 evaluations in the median: shgo (100 %, 200)." in text
 
 
 def test_the_page_says_how_the_search_ended() -> None:
