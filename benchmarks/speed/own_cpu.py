@@ -103,7 +103,7 @@ def ours(p: Remembered) -> Solve:
 
 def slsqp(p: Remembered) -> Solve:
     """SciPy's SLSQP in its native form."""
-    rows, bounds, options = p.dictionaries(), p.bounds, {"ftol": FTOL, "maxiter": 1000}
+    rows, bounds, options = p.dictionaries(), p.bounds, {"ftol": FTOL, "maxiter": 100_000}
     return lambda: (
         minimize(p.fun, p.x0, jac=p.grad, bounds=bounds, constraints=rows, method="SLSQP", options=options).x
     )
@@ -303,7 +303,7 @@ class Plain(Remembered):
         return [rows] if self.problem.m else []
 
 
-CPU_LIMIT = 100  # seconds
+CPU_LIMIT = 60  # seconds
 LARGE = (("qp", 500), ("chain", 500), ("rosenbrock", 500), ("chain", 2000), ("rosenbrock", 2000))
 LARGE_SOLVERS: dict[str, Callable[[Remembered], Solve]] = {
     "ours": ours,

@@ -213,7 +213,7 @@ def secant_matrix(S, G, J, int k, y, A, corner, double scalar, settings):
                     for j in range(n):
                         scaled[kept * n + j] = v[j] / square
                     kept += 1
-            weight = convexifying * max(-lowest(B, n, work), gamma)
+            weight = convexifying * (max(-lowest(B, n, work), gamma) if n <= most else gamma)
             dgemm(b"N", b"T", &n, &n, &active, &ONE, scaled, &n, V, &n, &NOTHING, gram, &n)
             for trial in range(trials):
                 for i in range(n * n):

@@ -130,7 +130,8 @@ def secant_matrix(
         if is_definite(B, DEFINITE * gamma):
             return B, gamma
         if corner.any():
-            lowest = float(lapack.dsyev(B, compute_v=0)[0][0])
+            # Eigenvalues of large matrices take longer than some factorizations with growing weights.
+            lowest = float(lapack.dsyev(B, compute_v=0)[0][0]) if len(B) <= SPANNED else 0.0
             augmented = convexified(B, A[corner], max(-lowest, gamma), DEFINITE * gamma)
             if augmented is not None:
                 return augmented, gamma
