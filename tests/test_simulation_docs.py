@@ -13,7 +13,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "simulation.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
-PRINTED = re.findall(r"```\n(.*?)```", PAGE.replace("```python\n", "~"), flags=re.DOTALL)
+FENCED = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, flags=re.DOTALL | re.MULTILINE)
+PRINTED = [block for language, block in FENCED if not language]
 
 
 def test_the_page(tmp_path, monkeypatch, capsys):
