@@ -28,7 +28,8 @@ $(CORE)/built: $(VENV)/installed CMakeLists.txt $(wildcard $(CORE)/*.pyx $(CORE)
 	$(BIN)/cmake -S . -B build/core -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
 	    -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python > /dev/null
 	$(BIN)/cmake --build build/core
-	cp --remove-destination build/core/*.so $(CORE)  # who has the old ones open keeps them
+	rm -f $(CORE)/*.so  # whoever has them open keeps them
+	cp build/core/*.so $(CORE)
 	@touch $@
 
 core: $(CORE)/built  ## build the compiled core in place
