@@ -23,7 +23,7 @@ from PIL import Image
 from scipy.optimize import minimize
 
 import softpenalty
-from softpenalty import KERNELS, Constraint, penalize, predicted_error
+from softpenalty import KERNELS, Constraint, penalize, predicted_error, search
 
 IMAGES = Path(__file__).parent / "images"
 COLOURS = {"quadratic": "#D55E00", "algebraic": "#0072B2", "softplus": "#009E73", "linear": "#555555"}
@@ -64,6 +64,32 @@ def draw_corner(axes: plt.Axes) -> None:
     axes.plot(0, 0, "k*", ms=11, label="solution", zorder=5)
     axes.set(xlim=(-10, 4), ylim=(-10, 6), xlabel="x[0]", ylabel="x[1]", title="BFGS into an acute corner")
     axes.legend(fontsize=8, loc="lower right")
+
+
+def bird(x: np.ndarray) -> np.ndarray:
+    """Mishra's function, of docs/search.md."""
+    a, b = x
+    return np.sin(b) * np.exp((1 - np.cos(a)) ** 2) + np.cos(a) * np.exp((1 - np.sin(b)) ** 2) + (a - b) ** 2
+
+
+def draw_search() -> None:
+    """The minima of docs/search.md: where they are, and the first two panels of their plot."""
+    disk = Constraint(lambda x: (x[0] + 5) ** 2 + (x[1] + 5) ** 2, "<", 25.0, name="disk")
+    result = search(bird, [(-10, 0), (-6.5, 0)], disk, rng=0)
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
+    unused, hidden = plt.subplots()
+    result.plot([middle, right, hidden])
+    plt.close(unused)
+    grid = np.meshgrid(np.linspace(-10, 0, 300), np.linspace(-6.5, 0, 300))
+    left.contourf(*grid, bird(np.array(grid)), levels=20, cmap="Greys_r", alpha=0.6)
+    angle = np.linspace(0, 2 * np.pi, 300)
+    left.plot(5 * np.cos(angle) - 5, 5 * np.sin(angle) - 5, color=COLOURS["softplus"], lw=2, label="disk")
+    points = np.array([minimum.x for minimum in result.minima])
+    left.plot(*points.T, "o", color=COLOURS["algebraic"], label="minima")
+    left.plot(*points[0], "*", ms=16, color=COLOURS["quadratic"], label="best")
+    left.set(xlim=(-10, 0), ylim=(-6.5, 0), xlabel="x[0]", ylabel="x[1]", title="Minima of a bird in a disk")
+    left.legend(fontsize=8, loc="upper left")
+    figure.savefig(IMAGES / "search.png", dpi=110)
 
 
 def many_loads() -> softpenalty.solve.result.Result:
@@ -118,6 +144,7 @@ def shrink(picture: Image.Image, path: Path) -> None:
 def main(study: Path) -> None:
     IMAGES.mkdir(exist_ok=True)
     draw_overview()
+    draw_search()
     design = runpy.run_path(str(IMAGES.parents[1] / "examples" / "design.py"))["WELDED_BEAM"].solve()
     draw_histories(design)
     with tempfile.TemporaryDirectory() as folder:

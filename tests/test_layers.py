@@ -1,4 +1,4 @@
-"""Imports point down only: extras ← formulas ← problem ← solve, training ← study ← cli."""
+"""Imports point down only: extras ← formulas ← problem ← solve, training ← multistart, study ← cli."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ LEVELS = {
     "formulas": 1,
     "problem": 2,
     "solve": 3,
+    "multistart": 4,
     "training": 3,
     "study": 4,
     "cli": 5,

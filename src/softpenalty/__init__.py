@@ -1,7 +1,8 @@
 """Constrained optimization with smooth penalty functions.
 
-`minimize` solves a constrained problem; `penalize` turns one into a function for any other optimizer;
-`predicted_error` and `recommend` say which error a penalty leaves and which parameters to choose.
+`minimize` solves a constrained problem; `search` looks for the best of its minima; `penalize` turns one into
+a function for any other optimizer; `predicted_error` and `recommend` say which error a penalty leaves and
+which parameters to choose.
 
 The names below are imported when they are first used, so ``import softpenalty`` costs next to nothing.
 """
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .formulas.operators import penalty_slope as penalty_slope
     from .formulas.prediction import predicted_error as predicted_error
     from .formulas.prediction import recommend as recommend
+    from .multistart.search import search as search
     from .problem.constraint import Constraint as Constraint
     from .problem.penalty import Penalty as Penalty
     from .problem.penalty import penalize as penalize
@@ -43,6 +45,7 @@ _HOMES = {
     "Penalty": "problem.penalty",
     "penalize": "problem.penalty",
     "shared": "problem.shared",
+    "search": "multistart.search",
     "minimize": "solve.minimize",
     "Options": "solve.options",
     "Result": "solve.result",

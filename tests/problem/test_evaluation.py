@@ -127,17 +127,33 @@ def test_mistakes_in_the_program_are_never_forgiven(mistake):
 
 
 @pytest.mark.parametrize("scheme", ["2-point", "3-point"])
-def test_where_one_side_fails_the_other_is_differenced(scheme):
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_where_one_side_fails_the_other_is_differenced(scheme, side):
     def edge(x):
-        if x[0] > 1.0:
+        if side * x[0] > 1.0:
             raise ArithmeticError("outside")
         return x[0] ** 2
 
     evaluation = Evaluation("minimize", edge, [], jac=scheme, forgiving=True)
-    x = np.array([1.0])
+    x = np.array([side])
     assert evaluation.values(x)[0] == 1.0
-    np.testing.assert_allclose(evaluation.derivatives(x)[0], 2.0, rtol=1e-6)
-    assert evaluation.failures == 1
+    np.testing.assert_allclose(evaluation.derivatives(x)[0], 2.0 * side, rtol=1e-6)
+    assert evaluation.failures == (0 if (scheme, side) == ("2-point", -1.0) else 1)
+
+
+@pytest.mark.parametrize("failing", ["above", "below", "the usual steps"])
+def test_central_differences_keep_their_order_where_a_function_fails(failing):
+    step = float(np.finfo(float).eps) ** (1 / 3)  # of central differences
+
+    def edge(x):
+        away = x[0] - 1.0
+        if {"above": away > 0.0, "below": away < 0.0, "the usual steps": abs(away) > 0.9 * step}[failing]:
+            raise ArithmeticError("outside")
+        return 1e3 * away**2 + x[0]
+
+    evaluation = Evaluation("minimize", edge, [], jac="3-point", forgiving=True)
+    # Forward differences would err by 1.5e-8·1e3.
+    np.testing.assert_allclose(evaluation.derivatives(np.array([1.0]))[0], 1.0, atol=1e-9)
 
 
 def test_a_failure_on_both_sides_gives_nan_derivatives():

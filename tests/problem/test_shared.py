@@ -36,3 +36,9 @@ def test_the_simulation_cannot_change_x_and_types_do_not_mix():
 def test_not_callable():
     with pytest.raises(TypeError, match=r"shared\(simulate=...\).*3"):
         shared(3)
+
+
+@pytest.mark.parametrize("result", [{"mass": 1.0}, (1.0, 2.0), 3.0])
+def test_a_part_that_is_not_there(result):
+    with pytest.raises(ValueError, match=r"`shared\(simulate\)\['mas'\]`: there is no such part"):
+        shared(lambda x: result)["mas"]([1.0])

@@ -98,7 +98,6 @@ def noisy(x):
 def test_a_noisy_simulation_is_solved_with_steps_above_its_noise(given, how):
     row = {"type": "ineq", "fun": lambda x: x[0] - 1.5 + 1e-6 * np.sin(1e7 * x[1])}
     start, arguments = [3.0, 3.0], {"jac": "3-point", "constraints": [row]}
-    plain = minimize(noisy, start, jac="3-point", constraints=[row])
     if how == "scipy":
         result = scipy.optimize.minimize(noisy, start, method=minimize, options=given, **arguments)
     elif how == "options":
@@ -107,7 +106,8 @@ def test_a_noisy_simulation_is_solved_with_steps_above_its_noise(given, how):
         result = minimize(noisy, start, **given, **arguments)
     # differences over h leave an error of noise/h = 1e-3 in the slopes of curvature 2
     np.testing.assert_allclose(result.x, [1.5, -2.0], atol=5e-3)
-    assert result.nfev < 0.75 * plain.nfev
+    assert result.success, result.message
+    assert result.nfev < 150
 
 
 @pytest.mark.parametrize("given", [{"finite_diff_rel_step": [1e-2, 1e-3]}, {"eps": 1e-3}])

@@ -199,3 +199,22 @@ def test_a_linear_constraint_of_the_wrong_width_says_so():
         penalize(rosen, wide, sigma=1.0, alpha=1.0)([1.0, 1.0])
     with pytest.raises(ValueError, match="`penalize" + message):
         penalize(lambda x: x.sum(axis=0), wide, sigma=1.0, alpha=1.0, vectorized=True)(np.ones((2, 5)))
+
+
+def test_a_start_that_fails_when_it_is_tried_again():
+    seen = []
+
+    def fun(x):
+        if np.abs(x - START).max() > 1e-3:
+            raise ArithmeticError("outside")  # so that no step succeeds and a second attempt is made
+        if (x == START).all():
+            seen.append(1)
+            if len(seen) > 1:
+                raise ArithmeticError("not again")
+        return x[0]
+
+    # With its gradient given, the objective is asked for again at a point long gone.
+    result = minimize(fun, START, jac=lambda x: [1.0, 0.0], constraints=Constraint(lambda x: x, ">", -9.0))
+    assert len(seen) > 1
+    assert not result.success
+    assert result.status == Status.NO_PROGRESS.number

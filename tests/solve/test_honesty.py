@@ -36,7 +36,12 @@ class TestDifferencesThatFail:
         np.testing.assert_allclose(result.x, [1.0, 0.0], atol=1e-6)
 
     def test_refine_leaves_everything_as_it_was(self):
-        evaluation = Evaluation("minimize", self.fun, [], forgiving=True)
+        def strip(x):
+            if abs(x[0] - 1.0) > 1e-7:
+                raise ValueError("no room for any central difference")
+            return self.fun(x)
+
+        evaluation = Evaluation("minimize", strip, [], forgiving=True)
         x = np.array([1.0, 0.3])
         before = evaluation.derivatives(x)[0]
         assert not evaluation.refine(x)

@@ -245,3 +245,9 @@ def test_a_second_argument_with_a_default_is_the_users_own():
     assert set(seen) == {"mine"}
     assert minimize(distance, START, callback=lambda *args: seen.append(args)).success
     assert len(seen[-1]) == 1
+
+
+@pytest.mark.parametrize("argument", ["x0", "tol", "maxiter", "max_time", "constraint_tol"])
+def test_a_whole_number_beyond_the_largest_float_is_refused(argument):
+    with pytest.raises((TypeError, ValueError), match=argument):
+        minimize(lambda x: x @ x, **({"x0": [1.0]} | {argument: 10**400}))

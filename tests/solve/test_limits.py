@@ -71,8 +71,8 @@ def test_time_is_looked_at_between_two_evaluations(method):
         return float(x @ x)
 
     begun = time.perf_counter()
-    result = minimize(slow, np.arange(1.0, 41.0), max_time=0.1, method=method)
-    assert time.perf_counter() - begun < 0.5  # one stencil alone takes 0.8 s
+    result = minimize(slow, np.arange(1.0, 31.0), max_time=0.1, method=method)
+    assert time.perf_counter() - begun < 0.5  # one stencil alone takes 0.6 s
     assert result.status == Status.TIME_LIMIT.number
 
 

@@ -178,7 +178,7 @@ def rough_fence():
 
 
 CASES = {
-    0: (fence, ["this minimum is local", "points far from this one"]),
+    0: (fence, ["this minimum is local", "softpenalty.search"]),
     1: (lambda: minimize(rosenbrock, [-1.2, 1.0], maxiter=3), ["x0=result.x", "options['maxiter']"]),
     2: (lambda: minimize(rosenbrock, [-1.2, 1.0], maxfev=9), ["x0=result.x", "options['maxfev']"]),
     3: (clashing, ["budget < 1 by 3 or enough > 4 by 3 is enough", "another start may be feasible"]),

@@ -17,6 +17,7 @@ __all__ = ["Array", "Formula", "apply", "beside", "check_positive", "like", "max
 
 Array = Any  #: a NumPy, PyTorch or JAX array, or a float
 Formula = Callable[..., Any]
+SMALLEST = float(np.finfo(float).tiny)  # positive number: smaller ones have no reciprocal
 NUMPY = (np.ndarray, np.generic, float, int, list, tuple)  # what NumPy takes, alone or beside other arrays
 
 _FOUND: dict[type, Any] = {}  # by type of array; `torch.compile` can look it up, not find out
@@ -42,20 +43,38 @@ def namespace(*arrays: Array) -> Any:
     return _FOUND[kind]
 
 
+def check_numbers(call: str, argument: str, value: Array) -> None:
+    """Raise TypeError unless `value` is a real number, or an array of them of any library."""
+    if type(value) is float or (isinstance(value, np.ndarray) and value.dtype.kind == "f"):
+        return
+    try:
+        if isinstance(value, NUMPY):
+            real = np.asarray(value).dtype.kind in "fiub" and not isinstance(value, np.ma.MaskedArray)
+        else:
+            real = hasattr(value, "dtype") and namespace(value) is not None
+    except (TypeError, ValueError, OverflowError):
+        real = False
+    if not real:
+        raise TypeError(
+            f"`{call}({argument}=...)` must be a real number or an array of real numbers; got {value!r}."
+        )
+
+
 def check_positive(call: str, argument: str, number: Array) -> None:
-    """Raise ValueError unless `number` (a float or an array) is finite and positive throughout.
+    """Raise an error unless `number` (a float or an array) is finite and positive throughout.
 
     Values that do not exist yet, as those traced by `jax.jit`, are let through.
     """
+    check_numbers(call, argument, number)
     if isinstance(number, NUMPY):
-        positive = 0 < number < np.inf if isinstance(number, (float, int)) else _all_positive(number)
+        positive = SMALLEST <= number < np.inf if isinstance(number, (float, int)) else _all_positive(number)
         if not positive:
             raise ValueError(f"`{call}({argument}=...)` must be positive and finite; got {number!r}.")
 
 
 def _all_positive(number: Array) -> bool:
     array = np.asarray(number, dtype=float)
-    return bool(np.count_nonzero((array > 0) & (array < np.inf)) == array.size)
+    return bool(np.count_nonzero((array >= SMALLEST) & (array < np.inf)) == array.size)
 
 
 def maximum(xp: Any, array: Array, limit: Array) -> Array:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .arrays import Array, apply, maximum
+from .arrays import Array, apply, check_numbers, maximum
 from .kernels import Kernel, find_kernel
 
 __all__ = ["OPERATORS", "find_operator", "penalty_function", "penalty_slope", "saturations", "violation"]
@@ -36,6 +36,11 @@ def saturations(
 ) -> tuple[float, float]:
     """Return (beta_minus, beta_plus) of `operator`, or those given in its place."""
     low, high = OPERATORS[find_operator(call, operator)]
+    for argument, beta in (("beta_minus", beta_minus), ("beta_plus", beta_plus)):
+        if beta is not None:
+            check_numbers(call, argument, beta)
+            if np.ndim(beta):
+                raise TypeError(f"`{call}({argument}=...)` must be one number; got {beta!r}.")
     low = low if beta_minus is None else float(beta_minus)
     high = high if beta_plus is None else float(beta_plus)
     if not (-np.inf < low < high < np.inf):
@@ -77,6 +82,7 @@ def penalty_function(
     3.6055512754639896
     """
     g = find_kernel("penalty_function", kernel)
+    check_numbers("penalty_function", "error", error)
     low, high = saturations("penalty_function", operator, beta_minus, beta_plus)
 
     def formula(xp: Any, error: Array, alpha: Array) -> Array:
@@ -107,6 +113,7 @@ def penalty_slope(
     0.0
     """
     g = find_kernel("penalty_slope", kernel)
+    check_numbers("penalty_slope", "error", error)
     low, high = saturations("penalty_slope", operator, beta_minus, beta_plus)
     # What both sides share goes through the tilt, which is exact near error 0 where their sum cancels.
     shared = max(0.0, min(high, -low))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import Array, apply, check_positive, maximum, namespace
+from .arrays import Array, apply, check_numbers, check_positive, maximum, namespace
 from .kernels import Kernel, find_kernel
 from .operators import find_operator
 
@@ -56,6 +56,7 @@ def predicted_error(
     """
     g = find_kernel("predicted_error", kernel)
     equality = find_operator("predicted_error", operator) == "="
+    check_numbers("predicted_error", "gradient", gradient)
     check_positive("predicted_error", "sigma", sigma)
     if g.has_width:
         check_positive("predicted_error", "alpha", alpha)
@@ -114,7 +115,9 @@ def recommend(
     g = find_kernel("recommend", kernel)
     check_positive("recommend", "gradient", gradient)
     check_positive("recommend", "tolerance", tolerance)
-    if not 1.0 <= factor < math.inf:
+    if not isinstance(factor, (int, float, np.number)):
+        raise TypeError(f"`recommend(factor=...)` must be a number; got {factor!r}.")
+    if not 1.0 <= factor <= float(np.finfo(float).max):
         raise ValueError(f"`recommend(factor=...)` must be at least 1 and finite; got {factor!r}.")
     gradient, tolerance = (
         np.asarray(a) if isinstance(a, (list, tuple)) else a for a in (gradient, tolerance)

@@ -59,12 +59,26 @@ class Calls:
         self.guard: Callable[[int], None] | None = None
         self.journal: Journal | None = None
         self.record: list[tuple[Array, Array]] | None = None
+        self._known: dict[bytes, list[Array]] = {}  # what was answered at every point of the record
         self.points = self.failures = 0
         self.messages: dict[str, str] = {}
         self.last_failure: Exception | None = None
 
     def sample(self, sample: Sample, points: list[Array]) -> list[list[Array] | None]:
         """What the functions of `sample` return at some points (n,), None where one of them failed."""
+        if self.record is None or not sample.complete or points[0].dtype.kind == "c":
+            return self._asked(sample, points)
+        known = {x.tobytes(): self._known.get(x.tobytes()) for x in points}
+        new = [x for x in points if known[x.tobytes()] is None]
+        gradient = sample.which is None and self.functions.both
+        for x, parts in zip(new, self._asked(sample, new) if new else [], strict=True):
+            known[x.tobytes()] = parts
+            if parts is not None and (sample.which is None or not self.functions.both):
+                self._known[x.tobytes()] = parts
+                self.record.append((x.copy(), np.concatenate(parts[:-1] if gradient else parts)))
+        return [None if (parts := known[x.tobytes()]) is None else list(parts) for x in points]
+
+    def _asked(self, sample: Sample, points: list[Array]) -> list[list[Array] | None]:
         self._allow(len(points))
         plain = self.journal is None and self.record is None and self.alone is map
         if plain and len(points) == 1:  # the usual case, at once
@@ -77,11 +91,6 @@ class Calls:
                 self._allow(0)  # the time may be up between two of them
             self.points += 1
             answers.append(self._accepted(answer, x))
-        if self.record is not None and sample.complete:
-            gradient = sample.which is None and self.functions.both
-            for x, parts in zip(points, answers, strict=True):
-                if parts is not None and x.dtype.kind == "f":
-                    self.record.append((x.copy(), np.concatenate(parts[:-1] if gradient else parts)))
         return answers
 
     def derivative(self, question: str, x: Array, compute: Callable[[], Any], *more: Array) -> Any:
@@ -106,12 +115,16 @@ class Calls:
         journal, question = self.journal, sample.question
         known = [None if journal is None else journal.find(question, x) for x in points]
         missing = [x for x, answer in zip(points, known, strict=True) if answer is None]
-        new = iter((self.alone if len(missing) == 1 else self.map)(sample, missing))
-        for x, answer in zip(points, known, strict=True):
+        answered = (self.alone if len(missing) == 1 else self.map)(sample, missing)
+        new = _iterated(answered)
+        for x, found in zip(points, known, strict=True):
+            answer: Any = found
             if answer is None:
-                answer = next(new)
+                answer = next(new, None)
                 if hasattr(answer, "result"):  # a future
                     answer = answer.result()
+                if not isinstance(answer, (list, Failure)):
+                    raise _no_map(answer)
                 self._keep(question, x, answer)
             yield answer
 
@@ -150,6 +163,20 @@ class Calls:
     def _allow(self, points: int) -> None:
         if self.guard is not None:
             self.guard(points)
+
+
+def _iterated(answers: Any) -> Iterator[Any]:
+    try:
+        return iter(answers)
+    except TypeError:
+        raise _no_map(answers) from None
+
+
+def _no_map(answer: Any) -> TypeError:
+    return TypeError(
+        "`minimize(workers=...)` must return what the function it is given returns at each point, in order, "
+        f"as the built-in `map` does; got {answer!r}."
+    )
 
 
 def _shown(x: Array) -> str:

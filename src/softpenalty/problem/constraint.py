@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core import compiled
+from ..formulas.arrays import SMALLEST
 from ..formulas.operators import find_operator
 from ..types import Array
 
@@ -100,7 +101,7 @@ def numbers(call: str, argument: str, value: ArrayLike) -> Array:
         if array.dtype.kind == "c":
             raise TypeError
         array = array.astype(float, copy=False)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(
             f"`{call}({argument}=...)` must be a number or an array of numbers; got {value!r}."
         ) from None
@@ -122,7 +123,7 @@ def check_sigma(call: str, sigma: ArrayLike, argument: str = "sigma") -> Array:
 def check_alpha(call: str, alpha: ArrayLike) -> Array:
     """Return `alpha` as an array, or raise ValueError unless it is positive and finite."""
     array = numbers(call, "alpha", alpha)
-    if not ((array > 0) & (array < np.inf)).all():
+    if not ((array >= SMALLEST) & (array < np.inf)).all():
         raise ValueError(f"`{call}(alpha=...)` must be positive and finite; got {alpha!r}.")
     return array
 

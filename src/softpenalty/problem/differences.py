@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +18,9 @@ __all__ = ["Differences", "Stencil", "relative_step", "stencils"]
 EXPONENTS = {"2-point": 1 / 2, "3-point": 1 / 3}
 COMPLEX_STEP = 1e-30
 PROBES = np.array([1e-5, 1e-3])  # relative steps to look again with where differences are exactly zero
-# Where a function fails at a point of a stencil: other steps, in units of the usual one-sided one.
+# Where a function fails at a point of a stencil: other steps, in units of the usual one.
 OTHER_STEPS = (-1.0, 0.5, -0.5, 2.0)
+OTHER_CENTRAL_STEPS = (0.5, 2.0)
 
 Evaluate = Callable[[list[Array]], Array]  # points (n,) → values (points, functions), NaN where one failed
 
@@ -98,7 +99,7 @@ class Differences:
         which: Indices,
         scheme: str,
         bounds: tuple[Array, Array],
-        mend: bool = True,
+        lower_order: bool = True,
         steps: Array | None = None,
     ) -> tuple[Array, Array]:
         """Return the Jacobian (k, n) of some values and what rounding leaves in it, (k,).
@@ -113,7 +114,8 @@ class Differences:
             Which of all values they are.
         scheme : {"2-point", "3-point", "cs"}
         bounds : lower and upper limits (n,)
-        mend : whether other steps are tried where a function fails; NaN otherwise
+        lower_order : whether forward differences may stand in for central ones where functions fail; NaN
+            otherwise
         steps : array (n,), optional
             Steps that the user set, in place of ours.
         """
@@ -136,12 +138,24 @@ class Differences:
             precision = needed
         jacobian = np.zeros((here.size, x.size))
         remaining = iter(values)
+        ahead = np.ones(x.size, dtype=bool)  # whether the first point of each stencil is defined
         for stencil in columns:
-            jacobian[:, stencil.column] = stencil.combine(here, [next(remaining) for _ in stencil.points])
+            there = [next(remaining) for _ in stencil.points]
+            jacobian[:, stencil.column] = stencil.combine(here, there)
+            ahead[stencil.column] = np.isfinite(there[0]).all()
         if scheme == "cs":
             return jacobian, np.zeros(here.size)
-        if mend and not np.isfinite(values).all():
-            self._mend(evaluate, x, here, jacobian, bounds, self._usual("2-point", precision, x, steps))
+        if not np.isfinite(values).all():
+            failed = np.flatnonzero(~np.isfinite(jacobian).all(axis=0)).tolist()
+            h, k = (self._usual(order, precision, x, steps) for order in ("2-point", "3-point"))
+            below, above = x - bounds[0], bounds[1] - x
+            others: dict[int, list[Stencil]] = {j: [] for j in failed}
+            for j, tries in others.items():
+                if central:
+                    tries += _other_central(x, j, k[j], below[j], above[j], bool(ahead[j]))
+                if lower_order or not central:
+                    tries += _other_one_sided(x, j, h[j], below[j], above[j])
+            _mend(evaluate, here, jacobian, others)
         known.saw(which, jacobian, x)
         size = np.fmax.reduce(np.abs(np.vstack([here, values])))
         usual = self._usual(scheme, precision, x, steps) / np.maximum(self.typical, np.abs(x))
@@ -152,25 +166,6 @@ class Differences:
         sizes = np.maximum(self.typical, np.abs(x))
         usual: Array = relative_step(scheme, precision) * sizes if steps is None else steps
         return usual
-
-    def _mend(
-        self,
-        evaluate: Evaluate,
-        x: Array,
-        here: Array,
-        jacobian: Array,
-        bounds: tuple[Array, Array],
-        steps: Array,
-    ) -> None:
-        """Fill in the columns that failed by one-sided differences over other steps."""
-        for factor in OTHER_STEPS:
-            failed = np.flatnonzero(~np.isfinite(jacobian).all(axis=0))
-            points = {j: _moved(x, j, factor * steps[j]) for j in failed.tolist()}
-            inside = [j for j, at in points.items() if bounds[0][j] <= at[j] <= bounds[1][j]]
-            if inside:
-                values = evaluate([points[j] for j in inside])
-                for j, there in zip(inside, values, strict=True):
-                    jacobian[:, j] = (there - here) / (points[j][j] - x[j])
 
 
 def _probe(x: Array, step: float, lower: Array, upper: Array) -> Array:
@@ -220,3 +215,35 @@ def _central(x: Array, column: int, step: float, below: float, above: float) -> 
             (values[0] - here) * (k / (h * (k - h))) - (values[1] - here) * (h / (k * (k - h)))
         ),
     )
+
+
+def _other_one_sided(x: Array, column: int, step: float, below: float, above: float) -> Iterator[Stencil]:
+    """Other stencils of two points, as far as there is room."""
+    for factor in OTHER_STEPS:
+        if factor > 0.0 and factor * step <= above:
+            yield _one_sided(x, column, factor * step, 0.0, np.inf)
+        elif factor < 0.0 and -factor * step <= below:
+            yield _one_sided(x, column, -factor * step, np.inf, 0.0)
+
+
+def _other_central(
+    x: Array, column: int, step: float, below: float, above: float, ahead: bool
+) -> Iterator[Stencil]:
+    """Other stencils of three points, as far as there is room; ``ahead`` is the side to try first."""
+    for forward in (ahead, not ahead):
+        if 2.0 * step <= (above if forward else below):
+            yield _central(x, column, step, *((0.0, np.inf) if forward else (np.inf, 0.0)))
+    for factor in OTHER_CENTRAL_STEPS:
+        if factor * step <= min(below, above):
+            yield _central(x, column, factor * step, np.inf, np.inf)
+
+
+def _mend(evaluate: Evaluate, here: Array, jacobian: Array, others: dict[int, list[Stencil]]) -> None:
+    """Fill in the columns that failed by the first of their ``others`` that does not, all columns at once."""
+    while columns := [tries.pop(0) for tries in others.values() if tries]:
+        values = iter(evaluate([at for stencil in columns for at in stencil.points]))
+        for stencil in columns:
+            column = stencil.combine(here, [next(values) for _ in stencil.points])
+            jacobian[:, stencil.column] = column
+            if np.isfinite(column).all():
+                del others[stencil.column]

@@ -139,7 +139,7 @@ class Evaluation:
         """Return central differences (k_i, n) of some functions at x, −1 for the objective."""
         point = self._at(x)
         apart = _Point(point.objective, point.values)  # so that nothing is remembered of it
-        return self._difference(x, apart, "3-point", chosen, mend=True) if chosen else []
+        return self._difference(x, apart, "3-point", chosen) if chosen else []
 
     def pin(self, x: Array) -> None:
         """Do not forget x until another point is pinned."""
@@ -172,7 +172,7 @@ class Evaluation:
         """Difference by 3 points at x and from now on, where it is left to us; False if that is no better.
 
         Forward differences are cheap and err by about 1e-8 of the curvature: too much for the last digits of
-        an ill-conditioned problem. Where a function fails at one of the points that central ones need,
+        an ill-conditioned problem. Where a function fails at too many of the points that central ones need,
         everything stays as it was.
         """
         left_to_us = not self.functions.jac or any(not block.jac for block in self.blocks)
@@ -182,7 +182,7 @@ class Evaluation:
         here = self._at(x)
         refined = _Point(here.objective, here.values, here.gradient if self.functions.both else None)
         self.njev += 1
-        self._differentiate(x, refined, mend=False)
+        self._differentiate(x, refined, lower_order=False)
         if not (_finite(refined.gradient) and _finite(refined.jacobian)):
             self._scheme = "2-point"
             return False
@@ -264,10 +264,10 @@ class Evaluation:
         self._points[key] = point
         return point
 
-    def _differentiate(self, x: Array, point: _Point, mend: bool = True) -> None:
+    def _differentiate(self, x: Array, point: _Point, lower_order: bool = True) -> None:
         """Fill in gradient and Jacobian: those given, then all that are differenced, point by point.
 
-        `mend` : whether other steps are tried where a function fails.
+        `lower_order` : whether forward differences may stand in for central ones where a function fails.
         """
         n, sizes = x.size, self.sizes or []
         if self.functions.all_given and self.calls.journal is None:
@@ -288,7 +288,7 @@ class Evaluation:
                 point.gradient, point.jacobian = np.full(n, np.nan), np.full((sum(sizes), n), np.nan)
                 return
         for (scheme, _), chosen in wanted.items():
-            parts.update(zip(chosen, self._difference(x, point, scheme, chosen, mend), strict=True))
+            parts.update(zip(chosen, self._difference(x, point, scheme, chosen, lower_order), strict=True))
         point.gradient = parts[OBJECTIVE].ravel()
         point.jacobian = stack([parts[i] for i in range(len(self.blocks))], n)
 
@@ -299,7 +299,9 @@ class Evaluation:
         size = (self.sizes or [])[i]
         return self.calls.derivative(f"jacobian {i}", x, lambda: self.functions.jacobian(i, x, size))
 
-    def _difference(self, x: Array, point: _Point, scheme: str, chosen: list[int], mend: bool) -> list[Array]:
+    def _difference(
+        self, x: Array, point: _Point, scheme: str, chosen: list[int], lower_order: bool = True
+    ) -> list[Array]:
         """Return the Jacobians (k_i, n) of some functions; each point is evaluated once for all of them."""
         if self._differences is None:
             self._differences = Differences(1 + sum(self.sizes or []))
@@ -318,7 +320,14 @@ class Evaluation:
         unbounded = np.full(x.size, -np.inf), np.full(x.size, np.inf)
         which = self._positions(chosen)
         jacobian, noise = self._differences.jacobian(
-            evaluate, x, here, which, scheme, self.bounds or unbounded, mend, self._steps_at(x, chosen[0])
+            evaluate,
+            x,
+            here,
+            which,
+            scheme,
+            self.bounds or unbounded,
+            lower_order,
+            self._steps_at(x, chosen[0]),
         )
         point.noise[which] = noise
         self.last_noise = point.noise

@@ -280,14 +280,19 @@ class Penalty:
         return self.rows.labels
 
     def _point(self, x: ArrayLike) -> Array:
-        if np.iscomplexobj(x):
-            raise TypeError(f"`Penalty(x)` takes real numbers; got {x!r}.")
-        point = np.asarray(x, dtype=float)
+        try:
+            if np.iscomplexobj(x):
+                raise TypeError
+            point: Array = np.asarray(x, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            raise TypeError(f"`Penalty(x)` takes real numbers; got {x!r}.") from None
         if point.ndim != 1 and not (self.vectorized and point.ndim == 2):
             raise ValueError(
                 f"`Penalty(x)` takes one point (n,){' or a population (n, S)' if self.vectorized else ''}; "
                 f"got shape {point.shape}."
             )
+        if len(point) == 0:
+            raise ValueError("`Penalty(x)` takes one variable at least; got none.")
         if np.isnan(point).any():
             raise ValueError(f"`Penalty(x)` must not contain NaN; got {point!r}.")
         return point

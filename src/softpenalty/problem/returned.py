@@ -29,7 +29,7 @@ def floats(who: str, returned: Any) -> Array:
         return real(who, np.array(returned)).astype(float, copy=False)
     except NotRealError:
         raise
-    except (TypeError, ValueError) as mistake:
+    except (TypeError, ValueError, OverflowError) as mistake:
         raise WrongShapeError(f"{who} must return numbers: {mistake}; got {returned!r}.") from mistake
 
 

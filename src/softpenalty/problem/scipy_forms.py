@@ -189,7 +189,7 @@ def _read_linear(call: str, matrix: Any, lower: Array, upper: Array, name: str) 
     if not hasattr(matrix, "tocsr"):
         try:
             matrix = np.atleast_2d(np.asarray(matrix, dtype=float))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise TypeError(
                 f"`{call}(constraints=...)`: LinearConstraint.A must be numbers; got {matrix!r}."
             ) from None

@@ -50,7 +50,14 @@ class Part:
     part: Any
 
     def __call__(self, x: Any) -> Any:
-        return self.whole(x)[self.part]
+        result = self.whole(x)
+        try:
+            return result[self.part]
+        except (LookupError, TypeError) as error:
+            parts = f"the parts {list(result)!r}" if isinstance(result, dict) else repr(result)
+            raise ValueError(
+                f"`shared(simulate)[{self.part!r}]`: there is no such part; the simulation returned {parts}."
+            ) from error
 
 
 def _copied(result: Any) -> Any:

@@ -11,6 +11,7 @@ import os
 import pickle
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
@@ -22,7 +23,7 @@ from .functions import Failure, Functions, Sample
 
 __all__ = ["EvaluationTimeoutError", "Workers", "mapping"]
 
-PARENT_LOOKED_AFTER = 1.0  # seconds after which an idle process looks whether it is still needed
+PARENT_LOOKED_AFTER = 1.0  # seconds after which a process looks whether it is still needed
 
 
 class EvaluationTimeoutError(TimeoutError):
@@ -156,10 +157,8 @@ class Workers:
 def _serve(functions: Functions, connection: Connection, parent: int) -> None:
     """Answer questions until nobody asks any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interruption means
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     while True:
-        while not connection.poll(PARENT_LOOKED_AFTER):
-            if os.getppid() != parent:
-                return
         try:
             which, x = connection.recv()
             answer = Sample(functions, which)(x)
@@ -172,3 +171,10 @@ def _serve(functions: Functions, connection: Connection, parent: int) -> None:
             connection.send(Failure(RuntimeError(f"{type(answer.error).__name__}: {answer.error}")))
         except (BrokenPipeError, ConnectionResetError):
             return
+
+
+def _end_with(parent: int) -> None:
+    """End this process soon after its parent, whatever it is at: a simulation that hangs included."""
+    while os.getppid() == parent:
+        time.sleep(PARENT_LOOKED_AFTER)
+    os._exit(1)

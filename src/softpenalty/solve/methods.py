@@ -24,7 +24,7 @@ def solve_default(problem: Problem, options: Options, watch: Watch) -> Outcome:
 
     A smooth problem hardly pays for it: the noise is looked at once, where a step must be very short.
     """
-    if not options.watches_for_noise or not may_be_noisy(problem):
+    if options.noise is not None or not may_be_noisy(problem):
         return solve_sqp(problem, options, watch)
     look = Look(problem)
     outcome = solve_sqp(problem, options, watch, look)
@@ -37,7 +37,7 @@ Method = Callable[[Problem, Options, Watch], Outcome]
 
 METHODS: dict[str, Method] = {
     "sqp": solve_default,
-    "noisy": solve_noisy,
     "penalty": solve_penalty,
     "multiplier": solve_multiplier,
+    "noisy": solve_noisy,
 }

@@ -118,8 +118,8 @@ def minimize(
     >>> result.x.round(4), result.multipliers["area"].round(4)
     (array([5., 5.]), array([-0.2]))
     """
-    settings = Options.read(options or {}, more_options)
-    if method not in METHODS:
+    settings = Options.read({} if options is None else options, more_options)
+    if not isinstance(method, str) or method not in METHODS:
         names = ", ".join(map(repr, METHODS))
         raise ValueError(f"`minimize(method=...)` must be one of {names}; got {method!r}.")
     if settings.noise is not None:
@@ -215,7 +215,7 @@ def _read_start(x0: ArrayLike) -> Array:
         if np.iscomplexobj(x0):
             raise TypeError
         start = np.atleast_1d(np.asarray(x0, dtype=float))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(f"`minimize(x0=...)` must be real numbers; got {x0!r}.") from None
     if start.ndim != 1 or start.size == 0:
         raise ValueError(f"`minimize(x0=...)` must have one axis and an entry; got shape {start.shape}.")

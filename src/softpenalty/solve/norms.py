@@ -1,4 +1,4 @@
-"""The two questions asked of every vector."""
+"""The questions asked of every vector."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from ..core import compiled
 from ..types import Array
 
-__all__ = ["all_finite", "largest"]
+__all__ = ["all_finite", "largest", "squares_finite"]
 
 
 @compiled
@@ -20,5 +20,13 @@ def largest(vector: Array) -> float:
 
 @compiled
 def all_finite(array: Array) -> bool:
-    """Whether no entry is infinite or NaN, by the sum: five times as fast as looking at each."""
-    return math.isfinite(np.add.reduce(array, axis=None))
+    """Whether no entry is infinite or NaN, by a product with zeros: several times as fast as looking at each.
+
+    Infinity times zero is NaN. A plain sum would warn where it overflows; `vdot` never warns.
+    """
+    return math.isfinite(np.vdot(array, np.zeros(array.size)))
+
+
+def squares_finite(array: Array) -> bool:
+    """Whether no entry is infinite, NaN, or so large that its square is: such derivatives lead nowhere."""
+    return math.isfinite(np.vdot(array, array))

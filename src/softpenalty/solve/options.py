@@ -17,6 +17,7 @@ from ..problem.constraint import check_alpha, check_sigma
 
 __all__ = ["Options", "check_positive"]
 
+LARGEST = float(np.finfo(float).max)  # whole numbers can be larger
 ARGUMENTS = (
     "fun", "x0", "args", "method", "jac", "hess", "hessp", "bounds", "constraints", "tol", "callback",
     "options", "names",
@@ -88,18 +89,15 @@ class Options:
     alpha: Any = None
     tol: float | None = None
 
-    @property
-    def watches_for_noise(self) -> bool:
-        """Whether nothing was said about noise."""
-        return self.noise is None
-
     @classmethod
-    def read(cls, given: dict[str, Any], keywords: dict[str, Any]) -> Options:
+    def read(cls, given: Mapping[str, Any], keywords: dict[str, Any]) -> Options:
         """The options given in the dict and as keywords, checked.
 
         Unknown ones get a warning, as from SciPy; a keyword that is not known there either is taken for a
         misspelt argument.
         """
+        if not isinstance(given, Mapping):
+            raise TypeError(f"`minimize(options=...)` must be a dict; got {given!r}.")
         if not given and not keywords:
             return DEFAULTS
         known = OPTIONS
@@ -165,8 +163,9 @@ def _check_noise(noise: Any) -> None:
 
 def check_positive(what: str, value: Any, finite: bool = False) -> None:
     """Raise ValueError unless `value` is a positive number."""
-    number = isinstance(value, (int, float, np.number))
-    if not number or not value > 0 or (finite and value == np.inf):
+    number = isinstance(value, (int, float, np.floating, np.integer))
+    possible = number and (0 < value <= LARGEST or (value == np.inf and not finite))
+    if not possible:
         kind = "positive and finite" if finite else "positive"
         raise ValueError(f"`minimize({what})` must be {kind}; got {value!r}.")
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ..types import Array
-from .norms import all_finite
+from .norms import all_finite, squares_finite
 from .sqp.model import EvaluationLike
 
 __all__ = ["find_start"]
@@ -32,7 +32,7 @@ def find_start(
             if not derivatives:
                 return x
             g, J = evaluation.derivatives(x)
-            if all_finite(g) and all_finite(J.data if hasattr(J, "toarray") else J):
+            if squares_finite(g) and squares_finite(J.data if hasattr(J, "toarray") else J):
                 return x
         if random is None:
             random = np.random.default_rng(0)

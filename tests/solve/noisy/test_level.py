@@ -62,6 +62,6 @@ def test_levels_of_objective_and_constraints_apart(level):
     evaluation.values(start)
     rows = stack_rows("minimize", blocks, evaluation.sizes)
     free = np.full(2, -np.inf), np.full(2, np.inf)
-    levels = measured_levels(Problem(evaluation, rows, *free, start))
+    levels = measured_levels(Problem(evaluation, rows, *free, start, ["a", "b"]))
     assert levels[0] < 1e-13 and levels[1] < 1e-13
     assert levels[2] == pytest.approx(level, rel=2.0, abs=1e-13)

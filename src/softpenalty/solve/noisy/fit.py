@@ -63,6 +63,8 @@ class Models:
     covariance : (columns, columns) of the coefficients, in units of each function's noise and of `length`
     length : what distances from the centre were divided by
     points : how many took part
+    residual : (functions,) weighted mean square of what the models do not explain
+    spare : how many more points there are, by weight, than the models have used up
     """
 
     F: Array
@@ -71,6 +73,8 @@ class Models:
     covariance: Array
     length: float
     points: int
+    residual: Array
+    spare: float
 
     @property
     def gradient_covariance(self) -> Array:
@@ -108,6 +112,10 @@ def regress(basis: Basis, cloud: Cloud, centre: Array, near: float, reach: float
     inverse = scale[:, None] * solve_triangular(R, np.eye(basis.columns))
     coefficients = inverse @ (Q.T @ right)
     covariance = inverse @ inverse.T
+    explained = matrix[: len(rows)] @ inverse
+    used = float((explained**2).sum())  # of the points, by the coefficients
+    spare = float((weight**2).sum()) - used
+    left = weight[:, None] * (F - origin) - matrix[: len(rows)] @ coefficients
     return Models(
         origin + coefficients[0],
         coefficients[1 : n + 1].T / length,
@@ -115,4 +123,6 @@ def regress(basis: Basis, cloud: Cloud, centre: Array, near: float, reach: float
         covariance,
         length,
         len(chosen),
+        (left**2).sum(axis=0) / max(spare, 1.0),
+        spare,
     )

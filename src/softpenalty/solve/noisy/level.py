@@ -65,8 +65,11 @@ def variable_sizes(x: Array, lower: Array, upper: Array) -> Array:
     return np.minimum(np.maximum(usual, wide), width)
 
 
-def measured_levels(problem: Problem) -> Array:
-    """Relative noise (1 + k,) of objective and values, seen on short lines from the start."""
+def measured_levels(problem: Problem, spacings: tuple[float, ...] = SPACINGS) -> Array:
+    """Relative noise (1 + k,) of objective and values, seen on short lines from the start.
+
+    A function is looked at over the next one of the ``spacings`` as long as it is undecided.
+    """
     evaluation, start = problem.evaluation, problem.start
     free = problem.lower < problem.upper
     size = np.where(free, variable_sizes(start, problem.lower, problem.upper), 0.0)
@@ -74,7 +77,7 @@ def measured_levels(problem: Problem) -> Array:
     f, values = evaluation.values(start)
     here = np.array([f, *values])
     level, decided = np.full(here.size, np.inf), np.zeros(here.size, dtype=bool)
-    for spacing in SPACINGS:
+    for spacing in spacings:
         places = line(start, size, problem.lower, problem.upper, spacing, random)
         table = np.vstack([here, *evaluation.many(places)])
         for i in np.flatnonzero(~decided):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...problem.functions import OBJECTIVE
 from ...problem.problem import Problem
 from ...types import Array
@@ -11,6 +13,8 @@ __all__ = ["MOST_VARIABLES", "Look", "may_be_noisy"]
 
 MOST_VARIABLES = 30  # beyond it the models of noisy functions need more points than anybody has
 NOISY = 1e-11  # relative noise from which on differences over the usual steps lose half their digits
+SPACINGS = (1e-5, 1e-7)  # of two lines that must show the same noise: a function that only bends does not
+ALIKE = 10.0  # factor between the two
 
 
 def may_be_noisy(problem: Problem) -> bool:
@@ -30,5 +34,9 @@ class Look:
         self.levels: Array | None = None
 
     def __call__(self) -> bool:
-        self.levels = measured_levels(self.problem)
-        return bool((self.levels > NOISY).any())
+        wide = measured_levels(self.problem, SPACINGS[:1])
+        if not (wide > NOISY).any():
+            return False
+        narrow = measured_levels(self.problem, SPACINGS[1:])
+        self.levels = np.minimum(wide, narrow)
+        return bool(((wide > NOISY) & (narrow > wide / ALIKE)).any())

@@ -38,6 +38,7 @@ FULL_STEP = 0.9  # of the region, for it to grow
 CERTAINLY_NOISE = 2.0  # times the noise of the merit, added to both sides of the test
 FLOOR, FLOOR_TIMES = 0.3, 8  # a predicted fall below this share of the noise, so many times, is the end
 LEFT = 2.0  # ... unless it exceeds so many times the noise in between
+OVERRATED, SPARE = 5.0, 3.0  # noise so many times what the models leave, with so many points to tell, is none
 IDLE_TIMES = 24  # rejected or empty steps in the smallest region, which end it too
 ROWS_WITHIN = 2.0  # times their own noise that rows may be off
 LEAST_LEVEL = 1e-15  # of relative noise
@@ -72,6 +73,7 @@ class NoisySearch:
     level : (1 + k,) relative noise of the objective and of every value, 0 for linear ones
     watch : who sees every iteration
     exhaust : whether to go on at the noise floor until a limit is reached
+    told : whether the user has said what the noise is
     """
 
     def __init__(
@@ -83,6 +85,7 @@ class NoisySearch:
         size: Array,
         watch: Watch,
         exhaust: bool,
+        told: bool,
     ) -> None:
         self.problem, self.rows, self.free, self.watch, self.exhaust = (
             problem,
@@ -91,7 +94,7 @@ class NoisySearch:
             watch,
             exhaust,
         )
-        self.level, self.cloud, self.size = level, cloud, size
+        self.level, self.cloud, self.size, self.told = level, cloud, size, told
         self.n, self.m = free.size, len(problem.rows)
         self.lower, self.upper = problem.lower[free] / size, problem.upper[free] / size
         self.basis = Basis(self.n)
@@ -282,9 +285,9 @@ class NoisySearch:
             self.floor += 1
         elif promised > LEFT * noise:
             self.floor = 0
-        if self.floor >= FLOOR_TIMES and not self.exhaust:
+        if self.floor >= FLOOR_TIMES and not self.exhaust and not self.overrated(view):
             return Status.NOISE_FLOOR
-        if self.idle >= IDLE_TIMES and not self.exhaust:
+        if self.idle >= IDLE_TIMES and not self.exhaust and not self.overrated(view):
             return Status.NOISE_FLOOR if self.rows_hold(view) else Status.NO_PROGRESS
         if view.models.F[0] < -UNBOUNDED_FALL * max(1.0, abs(self.f_start)) and self.rows_hold(view):
             return Status.UNBOUNDED
@@ -301,6 +304,25 @@ class NoisySearch:
             "multipliers": step.y / view.linear.length * self.rows.sign,
         }
         return self.watch.see(self.x, row)
+
+    def overrated(self, view: View) -> bool:
+        """Whether the models leave much less unexplained than the noise measured, which is then lowered.
+
+        What bends strongly along the line on which noise is measured looks like noise there.
+        """
+        models = view.models
+        if self.told or models.spare < SPARE:
+            return False
+        left = np.sqrt(models.residual)
+        too_much = (self.level > LEAST_LEVEL) & (left < view.noise / OVERRATED)
+        if not too_much.any():
+            return False
+        lower = left / np.maximum(1.0, np.abs(models.F))
+        self.level = np.where(too_much, np.maximum(lower, LEAST_LEVEL), self.level)
+        self.floor = self.idle = 0
+        self.radii = self._radii(models, view)
+        self.delta = max(self.delta, self.radii[0])
+        return True
 
     def advance(self, view: View, step: Step, plan: Plan) -> None:
         """Evaluate the step; move the centre if the merit falls as far as the noise lets one see."""

@@ -37,6 +37,7 @@ def solve_noisy(problem: Problem, options: Options, watch: Watch) -> Outcome:
     f, values = problem.evaluation.values(problem.start)
     cloud.add(problem.start[free] / size, np.array([f, *values]))
     linear = _linear(problem)
+    told = not (options.noise is None or isinstance(options.noise, (str, np.ndarray)))
     level, status = np.full(functions, LEAST_LEVEL), None
     try:
         level = noise_levels(problem, options.noise, linear)
@@ -46,7 +47,9 @@ def solve_noisy(problem: Problem, options: Options, watch: Watch) -> Outcome:
     for x, F in known + _given(problem, options.evaluations):
         if (x[fixed] == problem.start[fixed]).all():
             cloud.add(x[free] / size, F)
-    search = NoisySearch(problem, free, np.where(linear, 0.0, level), cloud, size, watch, options.exhaust)
+    search = NoisySearch(
+        problem, free, np.where(linear, 0.0, level), cloud, size, watch, options.exhaust, told
+    )
     if status is None:
         status = search.run()
     return _outcome(search, status, options)

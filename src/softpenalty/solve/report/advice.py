@@ -34,10 +34,13 @@ def local(result: Result) -> str:
     """That a minimum is local, and how to look for others."""
     lower, upper = result["bounds"]
     finite = bool(np.isfinite(lower).all() and np.isfinite(upper).all())
-    where = "random points within the bounds" if finite else "points far from this one"
+    if finite:
+        return (
+            "Unless the problem is convex, this minimum is local: `softpenalty.search` looks for lower ones."
+        )
     return (
-        f"Unless the problem is convex, this minimum is local: solve from other starts ({where}) and keep "
-        "the lowest objective among the successes."
+        "Unless the problem is convex, this minimum is local: solve from other starts and keep the lowest "
+        "objective among the successes, or give finite bounds to `softpenalty.search`."
     )
 
 

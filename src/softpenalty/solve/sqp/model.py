@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core import compiled
 from ...types import Array, Indices, Mask
-from ..norms import all_finite, largest
+from ..norms import all_finite, largest, squares_finite
 from .scaling import variable_units
 
 __all__ = ["EvaluationLike", "Model", "Point", "RowsLike", "broken_rows", "total_broken", "worst_broken"]
@@ -205,7 +205,7 @@ class Model:
         free = None if self._all_free else self.free
         A, lengths, defined = row_gradients(J, self._source, self.sign, free, self.units, SHORTEST_ROW)
         g = self.reduced(gradient)
-        if not (defined and all_finite(g)):
+        if not (defined and squares_finite(g)):
             return False
         point.g, point.A, point.gradient, point.jacobian = g, A, gradient, jacobian
         point.length = lengths
