@@ -99,7 +99,8 @@ def row_gradients(J, source, sign, free, units, double shortest):
     cdef cnp.ndarray A = matrix(m, n), lengths = vector(m)
     cdef Numbers pA = data(A), pu = data(u_), given
     cdef double factor, total = 0.0, square
-    cdef cnp.int64_t *index = NULL, *variable = NULL
+    cdef cnp.int64_t* index = NULL
+    cdef cnp.int64_t* variable = NULL
     if source is not None:
         o_ = source
         index = <cnp.int64_t*> cnp.PyArray_DATA(o_)
