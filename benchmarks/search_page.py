@@ -129,17 +129,20 @@ def _targets(
     return "\n".join(lines) + "\n"
 
 
-def _table(runs: list[Record], problems: Mapping[str, SearchProblem], budgets: list[int]) -> str:
-    heads = "/".join(f"{budget // 1000}k" for budget in budgets)
-    lines = [
-        "## How far to trust it
+TRUST = """## How far to trust it
 
 The mix of hops was chosen while looking at some of the problems with many minima, with seeds that are among
 these: their figures are optimistic, most of all that of the turned function, where earlier mixes reached the
 best in anything from none to all of the runs. The first starts of the two loops around `minimize` are not
 paired, so the ratio of costs is uncertain by some per cent. Peers were run with fewer seeds.
+"""
 
-## Side by side\n",
+
+def _table(runs: list[Record], problems: Mapping[str, SearchProblem], budgets: list[int]) -> str:
+    heads = "/".join(f"{budget // 1000}k" for budget in budgets)
+    lines = [
+        TRUST,
+        "## Side by side\n",
         f"Per cent of runs that reached the best known value within {heads} evaluations. Evaluations to hit",
         "are relative to `search`'s, where both hit: who reaches only the easy ones is flattered.\n",
         "| method | ordinary (29) | many minima (12) | all | median evaluations, misses included "
