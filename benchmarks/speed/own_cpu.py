@@ -103,7 +103,11 @@ def ours(p: Remembered) -> Solve:
 
 def slsqp(p: Remembered) -> Solve:
     """SciPy's SLSQP in its native form."""
-    rows, bounds, options = p.dictionaries(), p.bounds, {"ftol": FTOL, "maxiter": 100_000}
+    rows, bounds, options = (
+        p.dictionaries(),
+        p.bounds,
+        {"ftol": FTOL, "maxiter": 1000 if p.x0.size < 500 else 100_000},
+    )
     return lambda: (
         minimize(p.fun, p.x0, jac=p.grad, bounds=bounds, constraints=rows, method="SLSQP", options=options).x
     )
