@@ -24,7 +24,7 @@ from .cloud import Cloud
 from .fit import Basis, Models, regress
 from .sampling import informative_points
 
-__all__ = ["Linearized", "NoisySearch"]
+__all__ = ["Linearized", "NoisySearch", "View"]
 
 LARGEST_SHARE, SMALLEST_SHARE = 0.02, 1e-16  # of noise in curvature, from which the radii follow
 FIRST_RADIUS = 1.0  # of the trust region, in units of the variables' sizes
@@ -356,34 +356,6 @@ class NoisySearch:
         else:
             self.delta = max((0.25 if ratio < -1.0 else 0.5) * length, 0.5 * near)
             self.idle += smallest
-
-    def uncertainty(self, view: View) -> tuple[Array, float, Array]:
-        """Standard deviations of x (n_all,), of the objective, and of the multipliers of the rows (m,).
-
-        Errors of the fitted gradients and rows, carried through the optimality conditions of what is active.
-        """
-        length, source = view.linear.length, 1 + self.rows.source
-        y = self.y / length * self.rows.sign
-        H = view.models.H[0] + np.tensordot(y, view.models.H[source], 1)
-        active = np.flatnonzero((np.abs(self.y) > 0.0) | self.equality)
-        loose = np.flatnonzero((self.z == 0.0) & (self.centre > self.lower) & (self.centre < self.upper))
-        A = view.local.a[active][:, loose]
-        B = definite(0.5 * (H + H.T)[np.ix_(loose, loose)], A) if loose.size else np.zeros((0, 0))
-        K = np.block([[B, A.T], [A, np.zeros((active.size, active.size))]])
-        of_lagrangian = np.sqrt(view.noise[0] ** 2 + float(((y * view.noise[source]) ** 2).sum()))
-        of_values = float(np.sqrt(view.models.covariance[0, 0]))
-        errors = np.zeros((K.shape[0], K.shape[0]))
-        k = loose.size
-        errors[:k, :k] = of_lagrangian**2 * view.models.gradient_covariance[np.ix_(loose, loose)]
-        errors[range(k, len(K)), range(k, len(K))] = (
-            of_values * view.noise[source][active] / length[active]
-        ) ** 2
-        inverse = np.linalg.pinv(K) if K.size else K
-        spread = np.sqrt(np.maximum((inverse @ errors @ inverse.T).diagonal(), 0.0))
-        of_x, of_y = np.zeros(self.problem.start.size), np.zeros(self.m)
-        of_x[self.free[loose]] = spread[:k] * self.size[loose]
-        of_y[active] = spread[k:] / length[active]
-        return of_x, of_values * float(view.noise[0]), of_y
 
     @property
     def x(self) -> Array:

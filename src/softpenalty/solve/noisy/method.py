@@ -18,6 +18,7 @@ from .cloud import Cloud
 from .level import measured_levels, variable_sizes
 from .look import MOST_VARIABLES
 from .loop import LEAST_LEVEL, NoisySearch
+from .uncertainty import uncertainty
 
 __all__ = ["solve_noisy"]
 
@@ -129,5 +130,5 @@ def _outcome(search: NoisySearch, status: Status, options: Options) -> Outcome:
     tolerances = Tolerances.at(options.tol, options.constraint_tol)
     return Outcome(
         solution, status, tolerances, stationarity, search.iteration,
-        noise=view.noise, uncertainty=search.uncertainty(view),
+        noise=view.noise, uncertainty=uncertainty(search, view),
     )  # fmt: skip
