@@ -144,7 +144,9 @@ def draw(result, path: list[np.ndarray], file: str) -> None:
     left.plot(*np.array(path).T[[0, 2]], ".-", color="#D55E00", lw=1.0, label="iterations")
     left.plot(*result.x[[0, 2]], "w*", ms=14, mec="k", label="best")
     left.set(
-        xlabel="reactor 1, K", ylabel="intercooler, K", title="grey: the simulation fails; white: limits"
+        xlabel="reactor 1, K",
+        ylabel="intercooler, K",
+        title="Profit around the best point; grey: the simulation fails",
     )
     left.legend(loc="lower left")
     values = [simulate(x) for x in path]
