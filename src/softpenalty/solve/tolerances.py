@@ -74,6 +74,7 @@ class Measure:
     violation : largest violation relative to max(1, |target|)
     distance : largest violation in units of x, relative to max(1, |x|)
     stationarity : relative residual
+    by_variable : the same, where each variable's own reach allows no more than the gradient does
     predicted, curved : predicted fall of the merit and d·Bd, relative to the objective
     step : |d| relative to max(1, |x|)
     noise : error of differences in the gradient of the Lagrangian, relative to the largest gradient seen
@@ -88,6 +89,7 @@ class Measure:
     step: float
     noise: float = 0.0
     rounding: float = 0.0
+    by_variable: float = 0.0
 
     def feasible(self, tolerances: Tolerances) -> bool:
         """Whether the rows are met."""
@@ -106,7 +108,7 @@ class Measure:
         if not self.feasible(tolerances) or self.noise > NOISE_LIMIT:
             return False
         visible = ATTAINABLE * self.rounding
-        almost = self.stationarity <= ATTAINABLE_SHARE * tolerances.stationarity
+        almost = self.by_variable <= ATTAINABLE_SHARE * tolerances.stationarity
         return almost and abs(self.predicted) <= visible and self.curved <= visible
 
     def nothing_left(self, tolerances: Tolerances) -> bool:
@@ -140,13 +142,14 @@ class Sizes:
         """Take in another point."""
         self.unit, self.steepest, self.reach = seen_sizes(self.unit, self.steepest, self.reach, start, x, g)
 
-    def stationarity(self, residual: Array, g: Array, enough: float) -> float:
+    def stationarity(self, residual: Array, g: Array, enough: float, own: float = OWN_SHARE) -> float:
         """Largest entry of ``residual`` (n,), relative to the gradient and to what each variable moves.
 
-        A residual below ``enough`` counts as zero within tolerance 1.
+        A residual below ``enough`` counts as zero within tolerance 1; ``own`` times as much is allowed in
+        units of each variable's own reach.
         """
         sizes = self.unit, self.steepest, self.reach
-        return relative_residual(residual, g, *sizes, enough, SEEN_SHARE, OWN_SHARE)
+        return relative_residual(residual, g, *sizes, enough, SEEN_SHARE, own)
 
 
 @compiled

@@ -47,6 +47,7 @@ def seen(model: Model, state: State, tolerances: Tolerances, local: Local, step:
         violation=violation,
         distance=distance,
         stationarity=state.sizes.stationarity(residual, point.g, enough),
+        by_variable=state.sizes.stationarity(residual, point.g, enough, own=1.0),
         predicted=plan.predicted / f_size,
         curved=plan.curved / f_size,
         step=length,
