@@ -162,6 +162,7 @@ class TestSuccessAtTheSolution:
         for spoilt in (
             Measure(1e-3, 0.0, 1e-5, 1e-16, 1e-16, 1e-8, rounding=1e-16),  # violated
             Measure(0.0, 0.0, 1e-3, 1e-16, 1e-16, 1e-8, rounding=1e-16),  # far from stationary
+            Measure(0.0, 0.0, 1e-5, 1e-16, 1e-16, 1e-8, rounding=1e-16, by_variable=1e-3),  # of one variable
             Measure(0.0, 0.0, 1e-5, 1e-12, 1e-16, 1e-8, rounding=1e-16),  # something to gain
             Measure(0.0, 0.0, 1e-5, 1e-16, 1e-12, 1e-8, rounding=1e-16),
             Measure(0.0, 0.0, 1e-5, 1e-16, 1e-16, 1e-8, noise=0.1, rounding=1e-16),  # nothing known

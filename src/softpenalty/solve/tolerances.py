@@ -108,7 +108,8 @@ class Measure:
         if not self.feasible(tolerances) or self.noise > NOISE_LIMIT:
             return False
         visible = ATTAINABLE * self.rounding
-        almost = self.by_variable <= ATTAINABLE_SHARE * tolerances.stationarity
+        left = max(self.stationarity, self.by_variable)
+        almost = left <= ATTAINABLE_SHARE * tolerances.stationarity
         return almost and abs(self.predicted) <= visible and self.curved <= visible
 
     def nothing_left(self, tolerances: Tolerances) -> bool:
