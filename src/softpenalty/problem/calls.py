@@ -46,7 +46,8 @@ class Calls:
     alone : likewise for a single point, which need not go to another process
     guard : told how many points are about to be evaluated, 0 for derivatives; it raises to stop the search
     journal : answers for what is known already and keeps what is new
-    record : every point (n,) with objective and values (1 + k,) there, where somebody wants to have them
+    record : what was answered at every point, by its bytes, where somebody wants to have it: no point is then
+        asked for twice. For objectives without a gradient of their own.
     points : at which the functions were called, those of differences included
     failures : points at which one of them failed
     messages : kind of failure → the first message of that kind
@@ -58,29 +59,28 @@ class Calls:
         self.alone: Map = map
         self.guard: Callable[[int], None] | None = None
         self.journal: Journal | None = None
-        self.record: list[tuple[Array, Array]] | None = None
-        self._known: dict[bytes, list[Array]] = {}  # what was answered at every point of the record
+        self.record: dict[bytes, list[Array]] | None = None
         self.points = self.failures = 0
         self.messages: dict[str, str] = {}
         self.last_failure: Exception | None = None
 
     def sample(self, sample: Sample, points: list[Array]) -> list[list[Array] | None]:
         """What the functions of `sample` return at some points (n,), None where one of them failed."""
-        if self.record is None or not sample.complete or points[0].dtype.kind == "c":
+        if self.record is None or not sample.complete:
             return self._asked(sample, points)
-        known = {x.tobytes(): self._known.get(x.tobytes()) for x in points}
-        new = [x for x in points if known[x.tobytes()] is None]
-        gradient = sample.which is None and self.functions.both
+        new = [x for x in points if x.tobytes() not in self.record]
         for x, parts in zip(new, self._asked(sample, new) if new else [], strict=True):
-            known[x.tobytes()] = parts
-            if parts is not None and (sample.which is None or not self.functions.both):
-                self._known[x.tobytes()] = parts
-                self.record.append((x.copy(), np.concatenate(parts[:-1] if gradient else parts)))
-        return [None if (parts := known[x.tobytes()]) is None else list(parts) for x in points]
+            if parts is not None:
+                self.record[x.tobytes()] = parts
+        return [self.record.get(x.tobytes()) for x in points]
+
+    def recorded(self) -> list[tuple[Array, Array]]:
+        """Every point (n,) of the record with objective and values (1 + k,), in order."""
+        return [(np.frombuffer(x), np.concatenate(parts)) for x, parts in (self.record or {}).items()]
 
     def _asked(self, sample: Sample, points: list[Array]) -> list[list[Array] | None]:
         self._allow(len(points))
-        plain = self.journal is None and self.record is None and self.alone is map
+        plain = self.journal is None and self.alone is map
         if plain and len(points) == 1:  # the usual case, at once
             answer = sample(points[0])
             self.points += 1

@@ -14,7 +14,7 @@ from .outcome import Outcome
 from .status import SUCCESSES, Status, Verdict
 from .tolerances import ATTAINABLE_SHARE
 
-__all__ = ["Judgement", "judge"]
+__all__ = ["ROWS_WITHIN", "Judgement", "judge"]
 
 ROUNDING = 1e-14  # some units of rounding
 ROWS_WITHIN = 2.0  # standard deviations of their own noise that rows may be off

@@ -20,7 +20,6 @@ from .checks import warn_before
 from .methods import METHODS
 from .noisy.look import MOST_VARIABLES
 from .options import Options, check_positive
-from .progress import Progress
 from .result import Evaluations, Result, build_result, unfinished
 from .session import session
 from .start import find_start
@@ -152,7 +151,7 @@ def minimize(
     if watch.limited:
         evaluation.calls.guard = watch.allow
     if start.size <= MOST_VARIABLES and evaluation.differenced(-1):
-        evaluation.calls.record = []
+        evaluation.calls.record = {}
     stopped = Status.INVALID_START
     outcome = problem = defined = None
     try:
@@ -161,8 +160,6 @@ def minimize(
             if defined is not None:
                 rows = stack_rows("minimize", evaluation.blocks, evaluation.sizes or [])
                 problem = Problem(evaluation, rows, *limits, defined, variables)
-                if isinstance(watch.show, Progress):
-                    watch.show.rows = rows
                 if settings.check_gradients:
                     warn_before(problem)
                 outcome = METHODS[method](problem, settings, watch)
@@ -185,9 +182,9 @@ def minimize(
 def _add_evaluations(result: Result, evaluation: Evaluation) -> None:
     """Put in every point evaluated, as far as they were kept."""
     record = evaluation.calls.record
-    result["simulations"] = evaluation.nfev if record is None else len({x.tobytes() for x, _ in record})
+    result["simulations"] = evaluation.nfev if record is None else len(record)
     if record:
-        x, F = np.array([x for x, _ in record]), np.array([F for _, F in record])
+        x, F = (np.array(column) for column in zip(*evaluation.calls.recorded(), strict=True))
         result["evaluations"] = Evaluations(x, F[:, 0], F[:, 1:])
 
 

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from ..problem.canonical import Rows
+from ..problem.canonical import Rows, stack_rows
 from ..problem.evaluation import Evaluation
 from ..types import Array
 
@@ -28,7 +28,7 @@ class Progress:
 
     def __init__(self, evaluation: Evaluation, stream: TextIO | None = None) -> None:
         self.evaluation = evaluation
-        self.rows: Rows | None = None  #: set as soon as it is known: names the worst constraint
+        self._rows: Rows | None = None  # stacked when a constraint is to be named for the first time
         self._stream = sys.stderr if stream is None else stream
         self._begun = time.monotonic()
         self._written = -np.inf
@@ -77,7 +77,10 @@ class Progress:
         return " · ".join(parts)
 
     def _worst(self, x: Array, violation: float) -> str:
-        if violation <= 0.0 or self.rows is None:
+        if violation <= 0.0 or not self.evaluation.blocks:
             return "feasible" if violation <= 0.0 else f"violation {violation:.1e}"
-        violations = self.rows.violations(self.rows.errors(self.evaluation.values(x)[1]))
-        return f"{self.rows.labels[int(np.argmax(violations))]} violated by {violation:.1e}"
+        _, values = self.evaluation.values(x)
+        if self._rows is None:
+            self._rows = stack_rows("minimize", self.evaluation.blocks, self.evaluation.sizes or [])
+        violations = self._rows.violations(self._rows.errors(values))
+        return f"{self._rows.labels[int(np.argmax(violations))]} violated by {violation:.1e}"

@@ -13,10 +13,12 @@ import numpy as np
 
 from ...problem.problem import Problem
 from ...types import Array, Indices, Mask
+from ..judgement import ROWS_WITHIN
 from ..norms import largest
 from ..sqp.curvature.convexify import definite
 from ..sqp.merit import Plan, choose, weigh
 from ..sqp.state import FIRST, Local
+from ..sqp.stopping import UNBOUNDED_FALL
 from ..sqp.subproblem.steering import Step, Subproblem
 from ..status import Status
 from ..watch import StopError, Watch
@@ -40,9 +42,7 @@ FLOOR, FLOOR_TIMES = 0.3, 8  # a predicted fall below this share of the noise, s
 LEFT = 2.0  # ... unless it exceeds so many times the noise in between
 OVERRATED, SPARE = 5.0, 3.0  # noise so many times what the models leave, with so many points to tell, is none
 IDLE_TIMES = 24  # rejected or empty steps in the smallest region, which end it too
-ROWS_WITHIN = 2.0  # times their own noise that rows may be off
 LEAST_LEVEL = 1e-15  # of relative noise
-UNBOUNDED_FALL = 1e15  # relative to max(1, |f|) at the start
 
 
 @dataclass(slots=True)
@@ -179,14 +179,7 @@ class NoisySearch:
 
     def evaluate(self, points: list[Array]) -> list[Array]:
         """Values (functions,) at points u (n,), NaN where a function fails; all of them enter the cloud."""
-        full = []
-        for u in points:
-            x = self.problem.start.copy()
-            x[self.free] = np.clip(
-                u * self.size, self.problem.lower[self.free], self.problem.upper[self.free]
-            )
-            full.append(x)
-        values = self.problem.evaluation.many(full)
+        values = self.problem.evaluation.many([self.full(u) for u in points])
         for u, F in zip(points, values, strict=True):
             self.cloud.add(u, F)
         return values
@@ -360,10 +353,12 @@ class NoisySearch:
     @property
     def x(self) -> Array:
         """The centre in all variables (n_all,)."""
-        x = self.problem.start.copy()
-        x[self.free] = np.clip(
-            self.centre * self.size, self.problem.lower[self.free], self.problem.upper[self.free]
-        )
+        return self.full(self.centre)
+
+    def full(self, u: Array) -> Array:
+        """All variables (n_all,) at u (n,), inside the bounds to the last digit."""
+        x, free = self.problem.start.copy(), self.free
+        x[free] = np.clip(u * self.size, self.problem.lower[free], self.problem.upper[free])
         return x
 
 

@@ -44,7 +44,7 @@ def solve_noisy(problem: Problem, options: Options, watch: Watch) -> Outcome:
         level = noise_levels(problem, options.noise, linear)
     except StopError as stop:
         status = stop.status
-    known = [(x, F) for x, F in problem.evaluation.calls.record or () if (x != problem.start).any()]
+    known = [(x, F) for x, F in problem.evaluation.calls.recorded() if (x != problem.start).any()]
     for x, F in known + _given(problem, options.evaluations):
         if (x[fixed] == problem.start[fixed]).all():
             cloud.add(x[free] / size, F)

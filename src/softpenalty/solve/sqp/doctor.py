@@ -13,13 +13,12 @@ import numpy as np
 from ...types import Array, Mask
 from ..norms import largest
 from .model import Model, Point
-from .subproblem.qp import QP
+from .subproblem.qp import violation_qp
 from .subproblem.steering import Subproblem
 
 __all__ = ["Diagnosis", "diagnose"]
 
 REGION = 10.0  # half width of the box in which the linearization is believed, relative to max(1, |x|)
-CURVATURE = 1e-8  # only to make the QP definite
 LIGHT, HEAVY = 1e-4, 1.0  # weights of a row that gives way and of one that does not
 MET = 1e-5  # violation of unit rows that counts as none, relative to what the point itself violates
 
@@ -82,15 +81,7 @@ class _Linearized:
         region = REGION * max(1.0, largest(point.x))
         lower = np.maximum(model.lower - point.x, -region)
         upper = np.minimum(model.upper - point.x, region)
-        nothing = np.zeros(model.m)
-        self.qp = QP(
-            np.zeros(model.n),
-            CURVATURE * np.eye(model.n),
-            a,
-            b,
-            np.concatenate([nothing, lower]),
-            np.concatenate([nothing, upper]),
-        )
+        self.qp = violation_qp(a, b, lower, upper)
         self.enough = MET * max(1.0, float(model.violations(b).sum()))
 
     def violations(self, light: Mask) -> Array | None:

@@ -14,13 +14,12 @@ from ..norms import largest
 from .merit import Plan
 from .model import Model, Point, total_broken
 from .state import Iterate, Local, State
-from .subproblem.qp import QP
+from .subproblem.qp import violation_qp
 from .subproblem.steering import Subproblem
 
 __all__ = ["conflict", "is_stuck", "less_violated"]
 
 BOX = 1e-2  # half width of the region the certificate speaks of, relative to max(1, |x|)
-CURVATURE = 1e-8  # of the certificate's QP, per unit row: only to make it definite
 FALL = 1e-4  # a linearized violation that falls by less than this share of the box, or of itself, is stuck
 BINDING = 1e-6  # multiplier from which a row takes part in the conflict
 PLACES = 12  # other points looked at
@@ -65,16 +64,7 @@ def conflict(model: Model, point: Point, subproblem: Subproblem) -> tuple[Mask, 
     a, b = point.A / point.length[:, None], point.r / point.length
     box = BOX * max(1.0, largest(point.x))
     lower, upper = np.maximum(model.lower - point.x, -box), np.minimum(model.upper - point.x, box)
-    limits = np.zeros(model.m)
-    qp = QP(
-        np.zeros(model.n),
-        CURVATURE * np.eye(model.n),
-        a,
-        b,
-        np.concatenate([limits, lower]),
-        np.concatenate([limits, upper]),
-    )
-    solution = subproblem.solve_elastic(qp, 1.0)
+    solution = subproblem.solve_elastic(violation_qp(a, b, lower, upper), 1.0)
     if solution is None:
         return None
     before = float(model.violations(b).sum())

@@ -14,7 +14,7 @@ from .model import Model
 from .state import ALMOST_FEASIBLE, Iterate, Local, State
 from .subproblem.steering import Step
 
-__all__ = ["TINY_STEP", "reason", "seen"]
+__all__ = ["TINY_STEP", "UNBOUNDED_FALL", "reason", "seen"]
 
 ROUNDING = 2e-15  # a few units of rounding in x
 TINY_STEP = 1e-13  # a relative step that changes nothing

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from ....core import compiled
 from ....types import Array, Mask
 
-__all__ = ["ABOVE", "BELOW", "CORNER", "QP", "QPSolution", "States", "boxes", "in_corner"]
+__all__ = ["ABOVE", "BELOW", "CORNER", "QP", "QPSolution", "States", "boxes", "in_corner", "violation_qp"]
 
 States = NDArray[np.int8]  # (m + n,): one of the three for each row, then for each variable
+
+NO_CURVATURE = 1e-8  # only to make a QP without objective definite
 
 BELOW, CORNER, ABOVE = -1, 0, 1
 """Of a row: slope saturated low, error 0, slope saturated high. Of a variable: lower bound, free, upper."""
@@ -35,6 +37,13 @@ class QP:
     b: Array
     low: Array
     high: Array
+
+
+def violation_qp(a: Array, b: Array, lower: Array, upper: Array) -> QP:
+    """The QP without objective: nothing but the violations of the unit rows, for steps inside a box (n,)."""
+    n, nothing = lower.size, np.zeros(b.size)
+    low, high = np.concatenate([nothing, lower]), np.concatenate([nothing, upper])
+    return QP(np.zeros(n), NO_CURVATURE * np.eye(n), a, b, low, high)
 
 
 @dataclass(slots=True)
