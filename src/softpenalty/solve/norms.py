@@ -27,6 +27,7 @@ def all_finite(array: Array) -> bool:
     return math.isfinite(np.vdot(array, np.zeros(array.size)))
 
 
+@compiled
 def squares_finite(array: Array) -> bool:
     """Whether no entry is infinite, NaN, or so large that its square is: such derivatives lead nowhere."""
     return math.isfinite(np.vdot(array, array))

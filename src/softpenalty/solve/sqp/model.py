@@ -50,6 +50,7 @@ class RowsLike(Protocol):
     def floor(self) -> Array: ...
 
 
+@compiled
 @dataclass(slots=True)
 class Point:
     """One evaluated point; derivatives are filled in once it is accepted.
@@ -223,13 +224,13 @@ class Model:
         spacing = self._evaluation.spacing
         return spacing if isinstance(spacing, float) else float(spacing[0])
 
-    def rounding(self, point: Point, weights: Array, reach: float) -> float:
-        """What rounding leaves in the objective + Σ weights (m,)·rows for variables of size ``reach``."""
+    @property
+    def row_spacing(self) -> float | Array:
+        """Relative spacing of the values of objective and rows, one or (1 + m,)."""
         spacing = self._evaluation.spacing
-        if not isinstance(spacing, float):
-            spacing = np.concatenate([spacing[:1], spacing[1:][self._rows.source]])
-        rows = self.target, point.r, point.length
-        return merit_rounding(point.f, point.g, reach, spacing, weights, *rows)
+        if isinstance(spacing, float):
+            return spacing
+        return np.concatenate([spacing[:1], spacing[1:][self._rows.source]])
 
     def refine(self, point: Point) -> bool:
         """Replace the derivatives at ``point`` by better differences; False where there are none."""
@@ -290,23 +291,6 @@ def shifted(
     rounding = np.where(at_bound, held * largest(size), rounded * size)
     new = np.where(new - lower <= rounding, lower, new)
     return np.where(upper - new <= rounding, upper, new)
-
-
-@compiled
-def merit_rounding(
-    f: float,
-    g: Array,
-    reach: float,
-    spacing: float | Array,
-    weights: Array,
-    target: Array,
-    r: Array,
-    lengths: Array,
-) -> float:
-    """Rounding of f + Σ weights·rows (m,) with values of relative spacing ``spacing``, one or (1 + m,)."""
-    of_f, of_rows = (spacing, spacing) if isinstance(spacing, float) else (float(spacing[0]), spacing[1:])
-    in_rows = of_rows * (np.abs(target) + np.abs(r) + lengths * reach)
-    return of_f * (abs(f) + largest(g) * reach) + float(weights @ in_rows)
 
 
 @compiled
