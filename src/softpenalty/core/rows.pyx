@@ -2,15 +2,16 @@
 """Rows, units, points: the twins of functions in `solve`, where each is explained and written in Python."""
 
 cimport numpy as cnp
-from libc.math cimport exp2, fabs, isfinite, log2, rint, sqrt
+from libc.math cimport INFINITY, exp2, fabs, isfinite, log2, rint, sqrt
 from libc.stdlib cimport qsort
-from scipy.linalg.cython_blas cimport ddot
+from scipy.linalg.cython_blas cimport ddot, dgemv
 
 from .arrays cimport Numbers, broken, data, finite, highest, length, mask, matrix, plain, size_of, vector
 
 cnp.import_array()
 
 cdef int STEP = 1
+cdef double ONE = 1.0
 
 
 def largest(v):
@@ -77,6 +78,40 @@ def residuals(values, source, sign, target):
             data(r)[i] = (data(c_)[index[i]] - data(t_)[i]) * data(s_)[i]
             total += data(r)[i]
     return r, isfinite(total)
+
+
+def gathered(source, entries, int size):
+    cdef cnp.ndarray e_ = plain(entries), o_ = source, total = vector(size)
+    cdef cnp.int64_t* index = <cnp.int64_t*> cnp.PyArray_DATA(o_)
+    cdef int i
+    for i in range(size):
+        data(total)[i] = 0.0
+    for i in range(length(e_)):
+        data(total)[index[i]] += data(e_)[i]
+    return total
+
+
+def lagrangian_gradient(g, J, by_value, z):
+    cdef cnp.ndarray g_ = plain(g), J_ = plain(J), y_ = plain(by_value), z_ = plain(z)
+    cdef int n = length(g_), k = length(y_), j
+    cdef cnp.ndarray residual = vector(n)
+    for j in range(n):
+        data(residual)[j] = data(g_)[j] + data(z_)[j]
+    if k:
+        dgemv(b"N", &n, &k, &ONE, data(J_), &n, data(y_), &STEP, &ONE, data(residual), &STEP)
+    return residual
+
+
+def extremes(v):
+    cdef cnp.ndarray x = plain(v)
+    cdef int n = length(x), j
+    cdef double low = INFINITY, high = -INFINITY
+    for j in range(n):
+        if data(x)[j] < low:
+            low = data(x)[j]
+        if data(x)[j] > high:
+            high = data(x)[j]
+    return low, high
 
 
 def row_gradients(J, source, sign, free, units, double shortest):

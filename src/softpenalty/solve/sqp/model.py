@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core import compiled
 from ...types import Array, Indices, Mask
-from ..norms import all_finite, largest, squares_finite
+from ..norms import all_finite, extremes, largest, squares_finite
 from .scaling import variable_units
 
 __all__ = ["EvaluationLike", "Model", "Point", "RowsLike", "broken_rows", "total_broken", "worst_broken"]
@@ -116,30 +116,33 @@ class Model:
         self.pending: Point | None = None  # whose derivatives are being asked for
         self._typical = np.ones(self.n)
         self.start_sizes = np.zeros(self.n)  # what each variable's size is likely to be
-        self._measure_in_units(self._typical)
+        self._measure_in_units(self._typical, False)
         self._start_point: Point | None = self.at(self.start)
         if self.n and self.differentiate(self._start_point):
             of_start = self._start_point.g, self._start_point.A, self.start
             units, typical, sizes = variable_units(*of_start, self.lower, self.upper)
-            self.start_sizes = sizes / units
-            if (typical < 1.0).any():
+            changed = extremes(units) != (1.0, 1.0)
+            self.start_sizes = sizes / units if changed else sizes
+            if extremes(typical)[0] < 1.0:
                 self._typical = np.minimum(typical, 1.0)
                 everywhere = np.ones(x0.size)
                 everywhere[self.free] = self._typical
                 evaluation.typical = everywhere
-            if (units != 1.0).any():
-                self._measure_in_units(units)
+            if changed:
+                self._measure_in_units(units, True)
                 self.least_violated, self._least = None, np.inf  # x meant something else
                 self._start_point = None
 
-    def _measure_in_units(self, units: Array) -> None:
-        """Let x (n,) from now on mean the free variables divided by ``units``, powers of two."""
-        self.units, self._scaled = units, bool((units != 1.0).any())
+    def _measure_in_units(self, units: Array, scaled: bool) -> None:
+        """Let x (n,) from now on mean the free variables divided by ``units``, powers of two, or all 1."""
+        self.units, self._scaled = units, scaled
         lower, upper, start = self._lower, self._upper, self._full
         if not self._all_free:
             lower, upper, start = lower[self.free], upper[self.free], start[self.free]
-        self.lower, self.upper, self.start = lower / units, upper / units, start / units
-        self._bounded = bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
+        if scaled:
+            lower, upper, start = lower / units, upper / units, start / units
+        self.lower, self.upper, self.start = lower, upper, start
+        self._bounded = extremes(lower)[1] > -np.inf or extremes(upper)[0] < np.inf
 
     def at_start(self) -> Point:
         """The start with its derivatives."""
@@ -166,7 +169,7 @@ class Model:
     def expand_dual(self, z: Array) -> Array:
         """Derivatives (n,) by the free variables as derivatives by all variables, 0 for the fixed ones."""
         if self._all_free:
-            return z / self.units
+            return z / self.units if self._scaled else z
         full = np.zeros(self._full.size)
         full[self.free] = z / self.units
         return full
