@@ -1,7 +1,7 @@
 """The explorer: one page of HTML that shows what a penalty does, without a network or a library.
 
-Its formulas are those of :mod:`softpenalty.formulas`, written once more in JavaScript; a test compares both in
-a browser.
+Its formulas are those of :mod:`softpenalty.formulas`, written once more in JavaScript; a test compares both
+in a browser.
 """
 
 from __future__ import annotations
