@@ -1,0 +1,80 @@
+"""
+A curve that must not fall
+==========================
+
+A sensor's calibration: readings at known temperatures, with scatter. The characteristic is known to rise
+everywhere, but a polynomial of degree eleven follows the scatter up and down and cannot be inverted. The
+least-squares fit whose slope is nowhere negative can.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from softpenalty import Constraint, minimize
+
+plt.style.use("softpenalty.figures")
+DEGREE = 11
+random = np.random.default_rng(4)
+temperature = np.linspace(0.0, 100.0, 40)  # °C
+
+
+def true_curve(celsius):
+    return 1.0 + 2.0 / (1.0 + np.exp(-(celsius - 30.0) / 4.0)) + 0.8 / (1.0 + np.exp(-(celsius - 80.0) / 3.0))  # V
+
+
+voltage = true_curve(temperature) + 0.2 * random.standard_normal(40)
+
+# %%
+# The variables are the coefficients of Chebyshev polynomials. One :class:`softpenalty.Constraint` holds a
+# whole vector: the slope at 101 temperatures. It is linear, and so its derivative is the matrix itself.
+
+
+def scaled(celsius):
+    return celsius / 50.0 - 1.0
+
+
+basis = chebyshev.chebvander(scaled(temperature), DEGREE)
+grid = np.linspace(0.0, 100.0, 101)
+slope = chebyshev.chebvander(scaled(grid), DEGREE - 1) @ chebyshev.chebder(np.eye(DEGREE + 1)) / 50.0  # V/K
+rising = Constraint(lambda c: slope @ c, ">", np.zeros(101), jac=lambda c: slope, name="slope")
+
+
+def misfit(c):
+    return np.sum((basis @ c - voltage) ** 2)
+
+
+def misfit_gradient(c):
+    return 2 * basis.T @ (basis @ c - voltage)
+
+
+free = np.linalg.lstsq(basis, voltage)[0]
+result = minimize(misfit, free, jac=misfit_gradient, constraints=rising)
+assert result.success and np.all(slope @ result.x > -1e-6)
+print(f"sum of squares: {misfit(free):.4f} free, {result.fun:.4f} rising; {result.nit} iterations")
+
+# %%
+# The fit touches slope 0 at a few temperatures only: there the multipliers are not zero, and tell how much the
+# data pull against the constraint. Everywhere else the constraint costs nothing. Between measurements the
+# rising fit is nearer to the true curve, too.
+
+pull = -result.multipliers["slope"]
+at = grid[pull > 1e-6 * pull.max()]
+print("held at", at, "°C")
+fine = np.linspace(0.0, 100.0, 501)
+curves = {"free": chebyshev.chebval(scaled(fine), free), "rising": chebyshev.chebval(scaled(fine), result.x)}
+off = {name: np.sqrt(np.mean((curve - true_curve(fine)) ** 2)) for name, curve in curves.items()}
+print(", ".join(f"{name}: {value:.3f} V from the true curve" for name, value in off.items()))
+assert off["rising"] < off["free"]
+
+figure, axes = plt.subplots(figsize=(7, 4.2))
+axes.plot(temperature, voltage, "o", color="0.6", ms=5)
+axes.plot(fine, true_curve(fine), ":", color="0.3", lw=1.5)
+axes.plot(fine, curves["free"], color="C1")
+axes.plot(fine, curves["rising"], color="C0")
+axes.plot(at, np.interp(at, fine, curves["rising"]), "|", color="C0", ms=16, mew=2)
+for label, color, place in ("free", "C1", (93, 3.3)), ("rising", "C0", (31, 1.8)), ("true", "0.3", (24.5, 1.15)):
+    axes.text(*place, label, color=color)
+axes.text(57, 2.2, "ticks: slope held at 0", color="C0", fontsize=9)
+axes.set(xlabel="temperature, °C", ylabel="reading, V", title="Least squares, free and rising")
+plt.show()
