@@ -39,7 +39,9 @@ for label, (p, _) in PENALTIES.items():
     paths[label] = [np.array([-9.0, -8.0])]
     minimize(p, paths[label][0], jac=p.gradient, method="BFGS", callback=paths[label].append)
     x = paths[label][-1]
-    print(f"{label:<22} ends {np.linalg.norm(x):.3f} from the solution, violates by {p.violations(x).max() + 0.0:.3f}")
+    print(
+        f"{label:<22} ends {np.linalg.norm(x):.3f} from the solution, violates by {p.violations(x).max() + 0.0:.3f}"
+    )
 
 # %%
 # The quadratic penalty converges quickly, but far from the corner: it has no slope at its target. The smooth
@@ -55,7 +57,9 @@ for each, (label, (p, color)) in zip(axes, PENALTIES.items(), strict=True):
     each.plot(0, 0, "k+", ms=12)
     each.text(0.2, 4.3, "feasible", color="0.4", fontsize=9)
     ends = np.linalg.norm(paths[label][-1])
-    each.set(aspect="equal", xlabel="u", title=f"{label}:\n{len(paths[label]) - 1} iterations, {ends:.2f} off")
+    each.set(
+        aspect="equal", xlabel="u", title=f"{label}:\n{len(paths[label]) - 1} iterations, {ends:.2f} off"
+    )
 axes[0].set_ylabel("v")
 plt.show()
 

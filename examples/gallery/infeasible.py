@@ -66,7 +66,9 @@ for i, (label, chairs, side, place) in enumerate(lines):
 ways_out = [("67 € less", (6.0, 7.6)), ("37.5 kg more", (9.2, 10.2)), ("15 h more", (5.5, 16.5))]
 for i, (way, (label, place)) in enumerate(zip(ways.values(), ways_out, strict=True)):
     axes.plot(*way.x, "o", color=f"C{i}", ms=8)
-    axes.annotate(label, way.x, place, color=f"C{i}", weight="bold", arrowprops={"arrowstyle": "->", "color": f"C{i}"})
+    axes.annotate(
+        label, way.x, place, color=f"C{i}", weight="bold", arrowprops={"arrowstyle": "->", "color": f"C{i}"}
+    )
 axes.set(xlim=tables, ylim=(3, 22), xlabel="tables a week", ylabel="chairs a week")
 axes.set_title("Three limits without a common point, and three ways out")
 plt.show()

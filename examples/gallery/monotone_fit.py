@@ -20,7 +20,9 @@ temperature = np.linspace(0.0, 100.0, 40)  # °C
 
 
 def true_curve(celsius):
-    return 1.0 + 2.0 / (1.0 + np.exp(-(celsius - 30.0) / 4.0)) + 0.8 / (1.0 + np.exp(-(celsius - 80.0) / 3.0))  # V
+    return (
+        1.0 + 2.0 / (1.0 + np.exp(-(celsius - 30.0) / 4.0)) + 0.8 / (1.0 + np.exp(-(celsius - 80.0) / 3.0))
+    )  # V
 
 
 voltage = true_curve(temperature) + 0.2 * random.standard_normal(40)
@@ -73,7 +75,11 @@ axes.plot(fine, true_curve(fine), ":", color="0.3", lw=1.5)
 axes.plot(fine, curves["free"], color="C1")
 axes.plot(fine, curves["rising"], color="C0")
 axes.plot(at, np.interp(at, fine, curves["rising"]), "|", color="C0", ms=16, mew=2)
-for label, color, place in ("free", "C1", (93, 3.3)), ("rising", "C0", (31, 1.8)), ("true", "0.3", (24.5, 1.15)):
+for label, color, place in (
+    ("free", "C1", (93, 3.3)),
+    ("rising", "C0", (31, 1.8)),
+    ("true", "0.3", (24.5, 1.15)),
+):
     axes.text(*place, label, color=color)
 axes.text(57, 2.2, "ticks: slope held at 0", color="C0", fontsize=9)
 axes.set(xlabel="temperature, °C", ylabel="reading, V", title="Least squares, free and rising")

@@ -23,14 +23,20 @@ wall = Constraint(lambda x: x[0], "<", 1.0, name="wall", jac=lambda x: [1.0])
 
 
 def measured_error(kernel, sigma, alpha=ALPHA):
-    p = penalize(lambda x: -GRADIENT * x[0], wall, jac=lambda x: [-GRADIENT], kernel=kernel, sigma=sigma, alpha=alpha)
+    p = penalize(
+        lambda x: -GRADIENT * x[0], wall, jac=lambda x: [-GRADIENT], kernel=kernel, sigma=sigma, alpha=alpha
+    )
     return abs(p.errors(minimize(p, [0.0], jac=p.gradient, method="BFGS", options={"gtol": 1e-10}).x)[0])
 
 
 sigmas, curve = np.array([0.9, 1.5, 4.0, 10.0]), np.geomspace(0.76, 15.0, 300)
 figure, axes = plt.subplots(figsize=(7, 4))
 print(f"{'kernel':<12}{'sigma':>8}{'predicted':>14}{'measured':>14}")
-for kernel, color, height in ("algebraic", "C0", 0.195), ("quadratic", "C1", 0.025), ("softplus", "C2", 0.225):
+for kernel, color, height in (
+    ("algebraic", "C0", 0.195),
+    ("quadratic", "C1", 0.025),
+    ("softplus", "C2", 0.225),
+):
     axes.plot(curve, predicted_error(GRADIENT, curve, ALPHA, "<", kernel), color=color)
     measured = [measured_error(kernel, sigma) for sigma in sigmas]
     axes.plot(sigmas, measured, "o", color=color)
@@ -39,7 +45,12 @@ for kernel, color, height in ("algebraic", "C0", 0.195), ("quadratic", "C1", 0.0
         predicted = predicted_error(GRADIENT, sigma, ALPHA, "<", kernel)
         print(f"{kernel:<12}{sigma:>8}{predicted:>14.8f}{found:>14.8f}")
         assert abs(predicted - found) < 1e-6
-axes.annotate("sigma = 2 · gradient:\nno error at any alpha", (2 * GRADIENT, 0.0), (1.9, 0.32), arrowprops={"arrowstyle": "->"})
+axes.annotate(
+    "sigma = 2 · gradient:\nno error at any alpha",
+    (2 * GRADIENT, 0.0),
+    (1.9, 0.32),
+    arrowprops={"arrowstyle": "->"},
+)
 axes.set_xscale("log")
 axes.set_xticks([1, 2, 5, 10], [1, 2, 5, 10])
 axes.set_xticks([], minor=True)
@@ -53,5 +64,7 @@ plt.show()
 
 choice = recommend(gradient=1.0, tolerance=1e-3, factor=1.5)  # the true gradient is 0.75
 left = measured_error("softplus", choice.sigma, choice.alpha)
-print(f"sigma {choice.sigma:.3f}, alpha {choice.alpha:.6f}: at most {choice.error:.1e} promised, {left:.1e} left")
+print(
+    f"sigma {choice.sigma:.3f}, alpha {choice.alpha:.6f}: at most {choice.error:.1e} promised, {left:.1e} left"
+)
 assert left <= choice.error

@@ -79,7 +79,9 @@ for side in (-1, 1):
     left.fill_between([0, length], side * height / 2, side * (height / 2 + weld), color="C1")
 left.text(length + 0.3, -height / 2 - 0.2, f"weld {weld:.3f} × {length:.2f} in", color="C1", va="top")
 left.text((length + ARM) / 2, 0, f"bar, {height:.2f} in high", color="C0", ha="center", va="center")
-left.annotate("6000 lb", (length + ARM, height / 2), (length + ARM, 7.5), ha="center", arrowprops={"arrowstyle": "->"})
+left.annotate(
+    "6000 lb", (length + ARM, height / 2), (length + ARM, 7.5), ha="center", arrowprops={"arrowstyle": "->"}
+)
 left.set(aspect="equal", xlabel="in", ylabel="in", title=f"The cheapest beam: ${result.fun:.4f}")
 place = np.arange(3)
 right.barh(place + 0.18, 100 * np.array(predicted), 0.34)
