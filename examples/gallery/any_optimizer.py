@@ -2,9 +2,10 @@
 Constraints for CMA-ES and others that know none
 ================================================
 
-The cheapest can: least sheet, with a rim that costs extra, for a volume of at least 330 cm³ and a height of at
-most 7 cm. Four optimizers that know nothing of constraints get the same function, objective + penalty. BFGS
-uses its exact gradient; Nelder-Mead, differential evolution and CMA-ES only compare values.
+The cheapest can: least sheet, with a rim that costs extra, for a volume of at least 330 cm³ and a height
+of at most 7 cm. Four optimizers that know nothing of constraints get the same function, objective +
+penalty. BFGS uses its exact gradient; Nelder-Mead, differential evolution and CMA-ES only compare
+values.
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +24,9 @@ def cost(x):
 
 
 # %%
-# How heavy, how sharp? :func:`softpenalty.recommend` needs a guess of what one unit of each limit is worth,
-# and the error that you accept: about 1 per cm³ of volume, 10 per cm of height, each within a factor of 2.
+# How heavy, how sharp? :func:`softpenalty.recommend` needs a guess of what one unit of each limit is
+# worth, and the error that you accept: about 1 per cm³ of volume, 10 per cm of height, each within a
+# factor of 2.
 
 volume = recommend(gradient=1.0, tolerance=0.1, operator=">", factor=2.0)
 height = recommend(gradient=10.0, tolerance=0.001, operator="<", factor=2.0)
@@ -57,7 +59,7 @@ points = {
     "Nelder-Mead": minimize(watched("Nelder-Mead", penalty), start, method="Nelder-Mead").x,
     "differential evolution": differential_evolution(
         watched("differential evolution", populations), [(1, 9), (1, 9)],
-        vectorized=True, updating="deferred", rng=1, polish=False, tol=1e-8,
+        vectorized=True, updating="deferred", seed=1, polish=False, tol=1e-8,
     ).x,
 }  # fmt: skip
 try:

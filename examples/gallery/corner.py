@@ -2,9 +2,10 @@
 Into a corner: sum and norm
 ===========================
 
-The paper's Fig. 4. The objective 0.2 u + 0.2 v falls towards the lower left, and two constraints, u > 0 and
-v > u, meet at the origin, the solution, at an acute angle. BFGS minimizes three penalties: Courant-Beltrami's
-quadratic one, and the algebraic one with its terms summed or combined by the Euclidean norm.
+The paper's Fig. 4. The objective 0.2 u + 0.2 v falls towards the lower left, and two constraints, u > 0
+and v > u, meet at the origin, the solution, at an acute angle. BFGS minimizes three penalties:
+Courant-Beltrami's quadratic one, and the algebraic one with its terms summed or combined by the
+Euclidean norm.
 """
 
 import matplotlib.pyplot as plt
@@ -26,8 +27,8 @@ def penalty(kernel, combination):
 
 
 # %%
-# :func:`softpenalty.penalize` makes one function of objective and constraints, with its exact gradient. Any
-# optimizer takes it; its path is kept here.
+# :func:`softpenalty.penalize` makes one function of objective and constraints, with its exact gradient.
+# Any optimizer takes it; its path is kept here.
 
 PENALTIES = {  # label: the penalty, its colour
     "Courant-Beltrami, sum": (penalty("quadratic", "sum"), "C1"),
@@ -39,13 +40,12 @@ for label, (p, _) in PENALTIES.items():
     paths[label] = [np.array([-9.0, -8.0])]
     minimize(p, paths[label][0], jac=p.gradient, method="BFGS", callback=paths[label].append)
     x = paths[label][-1]
-    print(
-        f"{label:<22} ends {np.linalg.norm(x):.3f} from the solution, violates by {p.violations(x).max() + 0.0:.3f}"
-    )
+    print(f"{label:<22} ends {np.linalg.norm(x):.3f} from the solution; errors {p.errors(x).round(3)}")
 
 # %%
-# The quadratic penalty converges quickly, but far from the corner: it has no slope at its target. The smooth
-# penalties balance the objective close to it. The norm rounds the corner off, which makes for a steady path.
+# The quadratic penalty converges quickly, but far from the corner: it has no slope at its target. The
+# smooth penalties balance the objective close to it. The norm rounds the corner off, which makes for a
+# steady path.
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 4), sharey=True)
 u, v = np.meshgrid(np.linspace(-10, 4, 141), np.linspace(-10, 5, 151))
@@ -65,7 +65,8 @@ plt.show()
 
 # %%
 # A sum holds while sigma exceeds every multiplier, a norm while it exceeds their Euclidean length. The
-# multipliers follow from the gradients: the corner asks for 0.4 and 0.28, which sigma = 1 exceeds either way.
+# multipliers follow from the gradients: the corner asks for 0.4 and 0.28, which sigma = 1 exceeds either
+# way.
 
 multipliers = np.linalg.solve(normals.T, [0.2, 0.2])
 print("multipliers at the corner:", multipliers, "length:", np.linalg.norm(multipliers))

@@ -2,9 +2,9 @@
 An infeasible problem, explained
 ================================
 
-A workshop makes tables and chairs. It wants to earn 1000 € a week, has 300 kg of wood and 90 hours of work,
-and must deliver two tables and four chairs at least. That cannot be done. Which of the wishes conflict, and
-which of them has to give way by how much?
+A workshop makes tables and chairs. It wants to earn 1000 € a week, has 300 kg of wood and 90 hours of
+work, and must deliver two tables and four chairs at least. That cannot be done. Which of the wishes
+conflict, and which of them has to give way by how much?
 """
 
 import matplotlib.pyplot as plt
@@ -27,8 +27,9 @@ def solve(profit=1000.0, wood=300.0, work=90.0):
 
 
 # %%
-# The result does not pass a point off as an answer. ``conflict`` names the few constraints that cannot hold
-# together (the orders are not among them), ``relaxation`` how far each of these, alone, would have to give way.
+# The result does not pass a point off as an answer. ``conflict`` names the few constraints that cannot
+# hold together (the orders are not among them), ``relaxation`` how far each of these, alone, would have to
+# give way.
 
 result = solve()
 print(result.report())
@@ -36,8 +37,9 @@ assert not result.success
 assert set(result.conflict) == {"profit > 1000", "wood < 300", "work < 90"}
 
 # %%
-# So there are three ways out. By hand: two of the lines below (shaded on the forbidden side) meet at a point,
-# and the third has to move there, by 66.67 €, 37.5 kg or 15 h. The numbers agree, and solving again shows that each is enough.
+# So there are three ways out. By hand: two of the lines below (shaded on the forbidden side) meet at a
+# point, and the third has to move there, by 66.67 €, 37.5 kg or 15 h. The numbers agree, and solving again
+# shows that each is enough.
 
 give = result.relaxation
 by_hand = {"profit > 1000": 200 / 3, "wood < 300": 37.5, "work < 90": 15.0}

@@ -2,9 +2,9 @@
 A noisy simulation
 ==================
 
-How many spare parts of two kinds should be in stock? What is left over at the end of a day costs money, and on
-95 % of all days everything that is asked for must be there. Both are simulated: 1000 random days, newly drawn
-at every call, so that no two calls give the same answer.
+How many spare parts of two kinds should be in stock? What is left over at the end of a day costs money,
+and on 95 % of all days everything that is asked for must be there. Both are simulated: 1000 random days,
+newly drawn at every call, so that no two calls give the same answer.
 """
 
 import matplotlib.pyplot as plt
@@ -26,9 +26,9 @@ def simulate(stock):
 
 
 # %%
-# :func:`softpenalty.shared` runs one simulation for the objective and the constraint. Differences over 1e-8 see
-# nothing but noise; ``noise="auto"`` measures it with a few simulations and then takes its steps by models
-# regressed over all points so far. It ends where nothing beyond the noise is left to gain.
+# :func:`softpenalty.shared` runs one simulation for the objective and the constraint. Differences over
+# 1e-8 see nothing but noise; ``noise="auto"`` measures it with a few simulations and then takes its steps
+# by models regressed over all points so far. It ends where nothing beyond the noise is left to gain.
 
 warehouse = shared(simulate)
 bounds, start = [(40, 120), (20, 90)], [60.0, 60.0]
@@ -40,9 +40,10 @@ print(result.report())
 assert result.success
 
 # %%
-# Demand is normally distributed here, so the exact answer is known: the result is a part or two away from it, at
-# most a few of its own standard deviations (``result.uncertainty``). ``exhaust=True`` goes on at the noise floor
-# and averages. A method that trusts its differences hardly leaves the start: SciPy's SLSQP.
+# Demand is normally distributed here, so the exact answer is known: the result is a part or two away from
+# it, at most a few of its own standard deviations (``result.uncertainty``). ``exhaust=True`` goes on at
+# the noise floor and averages. A method that trusts its differences hardly leaves the start: SciPy's
+# SLSQP.
 
 
 def exact_cost(stock):

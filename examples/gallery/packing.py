@@ -2,8 +2,8 @@
 Packing circles, and the forces between them
 ============================================
 
-Ten equal circles in a unit square, as large as possible. There are many arrangements that small moves do not
-improve; :func:`softpenalty.search` looks for the best of them. The best known radius is 0.148204.
+Ten equal circles in a unit square, as large as possible. There are many arrangements that small moves do
+not improve; :func:`softpenalty.search` looks for the best of them. The best known radius is 0.148204.
 """
 
 import matplotlib.pyplot as plt
@@ -16,8 +16,8 @@ N, BEST_KNOWN = 10, 0.148204322565
 first, second = np.triu_indices(N, 1)
 
 # %%
-# The variables are x and y of every centre, and the radius. No pair overlaps and no circle leaves the square:
-# two constraints with a vector of values each, and their derivatives.
+# The variables are x and y of every centre, and the radius. No pair overlaps and no circle leaves the
+# square: two constraints with a vector of values each, and their derivatives.
 
 
 def gaps(z):
@@ -53,9 +53,9 @@ print(f"{result.solves} solves, {radii.size} arrangements, radii from {radii[-1]
 assert abs(radii[0] - BEST_KNOWN) < 1e-8
 
 # %%
-# The multipliers have a meaning here: imagine that the circles swell. Then the multiplier of each gap is the
-# force with which the two circles press on each other. The forces hold the balance on every circle, and a
-# circle without any is loose.
+# The multipliers have a meaning here: imagine that the circles swell. Then the multiplier of each gap is
+# the force with which the two circles press on each other. The forces hold the balance on every circle,
+# and a circle without any is loose.
 
 force = -result.multipliers["gap"]
 push = result.multipliers["gap"] @ gaps_jacobian(result.x) + result.multipliers["wall"] @ walls

@@ -2,9 +2,9 @@
 Swinging up a pendulum
 ======================
 
-A pendulum hangs at rest, and a motor too weak to lift it straight has to bring it to rest upside down within
-four seconds. Which torque does it with the least effort? The motion is cut into 60 steps, and the laws of
-motion become equality constraints: optimal control by direct transcription.
+A pendulum hangs at rest, and a motor too weak to lift it straight has to bring it to rest upside down
+within four seconds. Which torque does it with the least effort? The motion is cut into 60 steps, and the
+laws of motion become equality constraints: optimal control by direct transcription.
 """
 
 import matplotlib.pyplot as plt
@@ -25,8 +25,8 @@ def unpack(z):
 
 
 # %%
-# The trapezoidal rule links neighbouring times. These are 2 · 60 equality constraints, whose derivatives have
-# a simple pattern.
+# The trapezoidal rule links neighbouring times. These are 2 · 60 equality constraints, whose derivatives
+# have a simple pattern.
 
 below, above = np.eye(STEPS, STEPS + 1), np.eye(STEPS, STEPS + 1, 1)
 mean, change = (above + below) / 2, above - below
@@ -45,8 +45,8 @@ def motion_jacobian(z):
 
 
 # %%
-# Start and end are bounds: the angle goes from 0 to π, with no speed at either end. The torque's limit is a
-# bound too.
+# Start and end are bounds: the angle goes from 0 to π, with no speed at either end. The torque's limit is
+# a bound too.
 
 low = np.repeat([[-7.0], [-15.0], [-TORQUE]], STEPS + 1, axis=1)
 high = -low
@@ -78,7 +78,8 @@ def solve(guess):
 
 # %%
 # There is more than one way up, and a solver finds one near its start: a straight line from bottom to top
-# leads up after one swing, a guess that rocks the pendulum in its own rhythm after two. Two take less effort.
+# leads up after one swing, a guess that rocks the pendulum in its own rhythm after two. Two take less
+# effort.
 
 
 def swing(torque_at):

@@ -2,10 +2,10 @@
 A process plant, from its simulation
 ====================================
 
-Two reactors, a separator and a recycle, run for the highest profit. A → B → C in a cooled and an adiabatic
-stirred tank; B is sold, C is waste. The separator sends unreacted A back, less a purge. The simulation solves
-the mass and energy balances, and raises an exception where it has no solution, or none within its property
-data, as simulators do.
+Two reactors, a separator and a recycle, run for the highest profit. A → B → C in a cooled and an
+adiabatic stirred tank; B is sold, C is waste. The separator sends unreacted A back, less a purge. The
+simulation solves the mass and energy balances, and raises an exception where it has no solution, or none
+within its property data, as simulators do.
 """
 
 import matplotlib.pyplot as plt
@@ -111,7 +111,8 @@ print(result.report())
 assert result.success and result.failures > 0  # it tried where the plant fails, and stepped back
 
 # %%
-# What the simulation says at the start and at the end. The start is not feasible: its recycle is too large.
+# What the simulation says at the start and at the end. The start is not feasible: its recycle is too
+# large.
 
 first, best = simulate(start), simulate(result.x)
 print(f"{'':26}{'start':>10}{'best':>10}")
@@ -121,8 +122,8 @@ for name in first:
     print(f"{name:26}{first[name]:10.3f}{best[name]:10.3f}")
 
 # %%
-# The profit around the best point, and the way there (on which the other set points change, too). Close beside
-# it a runaway begins, and the simulation has no answer.
+# The profit around the best point, and the way there (on which the other set points change, too). Close
+# beside it a runaway begins, and the simulation has no answer.
 
 T1, inlet = np.meshgrid(np.linspace(lower[0], upper[0], 41), np.linspace(lower[2], upper[2], 41))
 profit = np.full(T1.shape, np.nan)

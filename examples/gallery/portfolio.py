@@ -2,9 +2,9 @@
 A portfolio with limits, and the price of return
 ================================================
 
-How should savings be spread over six kinds of assets, so that an expected return is reached with the least
-risk? Shares add up to one, none is negative, at most 25 % goes into one kind, and at least half into bonds
-and cash. The figures are invented, but of a usual size.
+How should savings be spread over six kinds of assets, so that an expected return is reached with the
+least risk? Shares add up to one, none is negative, at most 25 % goes into one kind, and at least half
+into bonds and cash. The figures are invented, but of a usual size.
 """
 
 import matplotlib.pyplot as plt

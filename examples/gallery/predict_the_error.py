@@ -2,9 +2,9 @@
 The error of a penalty, predicted and measured
 ==============================================
 
-A ball rolls downhill against a wall at x = 1: the objective −gradient · x, the constraint x < 1. A penalty
-lets it come to rest a little beside the wall. How far is known before anything is optimized: where the slope
-of the penalty balances that of the hill (Eqs. 10–14 of the paper).
+A ball rolls downhill against a wall at x = 1: the objective −gradient · x, the constraint x < 1. A
+penalty lets it come to rest a little beside the wall. How far is known before anything is optimized:
+where the slope of the penalty balances that of the hill (Eqs. 10–14 of the paper).
 """
 
 import matplotlib.pyplot as plt
@@ -59,12 +59,10 @@ axes.set(ylim=(-0.02, 0.5), title="lines: predicted, dots: where BFGS stopped")
 plt.show()
 
 # %%
-# The other way round: :func:`softpenalty.recommend` gives sigma and alpha for the error that you accept, with
-# the gradient known to a factor.
+# The other way round: :func:`softpenalty.recommend` gives sigma and alpha for the error that you accept,
+# with the gradient known to a factor.
 
 choice = recommend(gradient=1.0, tolerance=1e-3, factor=1.5)  # the true gradient is 0.75
 left = measured_error("softplus", choice.sigma, choice.alpha)
-print(
-    f"sigma {choice.sigma:.3f}, alpha {choice.alpha:.6f}: at most {choice.error:.1e} promised, {left:.1e} left"
-)
+print(f"sigma {choice.sigma:.3f}, alpha {choice.alpha:.6f}: {choice.error:.1e} promised, {left:.1e} left")
 assert left <= choice.error

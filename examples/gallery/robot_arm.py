@@ -3,8 +3,8 @@ A robot arm around an obstacle
 ==============================
 
 A planar arm of three links has to bring its hand from one place to another past a pillar. The path is 25
-postures, three joint angles each; the smoothest motion of the joints is sought that keeps every link clear of
-the pillar, with a limit on the speed of the joints.
+postures, three joint angles each; the smoothest motion of the joints is sought that keeps every link
+clear of the pillar, with a limit on the speed of the joints.
 """
 
 import matplotlib.pyplot as plt
@@ -31,8 +31,8 @@ def joints(angles):
 
 # %%
 # The hand's place at the end is an equality with two values; clearance is an inequality with 12 values a
-# posture. Derivatives are left to ``jac="cs"``: a complex step gives them to the last digit, as long as the
-# functions do nothing but arithmetic. That is why the distance is written as a square root of squares.
+# posture. Derivatives are left to ``jac="cs"``: a complex step gives them to the last digit, as long as
+# the functions do nothing but arithmetic. That is why the distance is written as a square root of squares.
 
 
 def postures(x):

@@ -2,9 +2,9 @@
 What is in the mixture: regression with constraints
 ===================================================
 
-The absorption spectrum of a mixture is the sum of those of its substances, weighted by their fractions. Four
-of them overlap, and the measurement is noisy: plain least squares finds a negative fraction and a sum that is
-not one. Chemistry knows better.
+The absorption spectrum of a mixture is the sum of those of its substances, weighted by their fractions.
+Four of them overlap, and the measurement is noisy: plain least squares finds a negative fraction and a
+sum that is not one. Chemistry knows better.
 """
 
 import matplotlib.pyplot as plt
@@ -68,11 +68,7 @@ left.set(xlabel="wavelength, nm", ylabel="absorbance", title="The mixture and it
 place = np.arange(4)
 right.bar(place - 0.2, plain, 0.38, color="0.75")
 right.bar(place + 0.2, result.x, 0.38, color=[f"C{i}" for i in range(4)])
-right.plot(
-    np.repeat(place, 3).reshape(-1, 3).T + [[-0.42], [0.42], [np.nan]],
-    np.repeat(TRUE, 3).reshape(-1, 3).T,
-    "k",
-)
+right.hlines(TRUE, place - 0.42, place + 0.42, color="k")
 right.axhline(0.0, color="0.3", lw=0.8)
 right.set_xticks(place, NAMES)
 right.set(xlabel="substance", ylabel="fraction", title="grey: plain fit, black: true")

@@ -3,8 +3,8 @@ A welded beam: what each limit costs
 ====================================
 
 A bar is welded to a wall and carries 6000 lb at its free end, 14 in away. The cheapest weld and bar are
-sought that hold the load: a textbook problem (Ragsdell and Phillips, 1976) in inches, pounds and dollars,
-with the usual best cost of 1.7249. No derivatives are given.
+sought that hold the load: a textbook problem (Ragsdell and Phillips, 1976) in inches, pounds and
+dollars, with the usual best cost of 1.7249. No derivatives are given.
 """
 
 import matplotlib.pyplot as plt
@@ -36,8 +36,8 @@ def buckling_load(x):
 
 
 # %%
-# Each limit is a :class:`softpenalty.Constraint` with a name, a value, an operator and a target. The report
-# then speaks of them by name.
+# Each limit is a :class:`softpenalty.Constraint` with a name, a value, an operator and a target. The
+# report then speaks of them by name.
 
 
 def solve(stress=13600.0, bending=30000.0, buckling=LOAD):
@@ -62,8 +62,9 @@ print(result.report())
 assert abs(result.fun - 1.724852) < 1e-5  # the textbook's answer
 
 # %%
-# The multipliers are prices: minus the multiplier is what the cost changes when a target rises by one unit.
-# They come with the solution. Solving again with a target one per cent higher shows that they are right.
+# The multipliers are prices: minus the multiplier is what the cost changes when a target rises by one
+# unit. They come with the solution. Solving again with a target one per cent higher shows that they are
+# right.
 
 targets = {"stress": 13600.0, "bending": 30000.0, "buckling": LOAD}
 names = ["shear stress", "bending stress", "buckling load"]
