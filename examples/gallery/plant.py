@@ -2,10 +2,11 @@
 A process plant, from its simulation
 ====================================
 
-Two reactors, a separator and a recycle, run for the highest profit. A → B → C in a cooled and an
-adiabatic stirred tank; B is sold, C is waste. The separator sends unreacted A back, less a purge. The
-simulation solves the mass and energy balances, and raises an exception where it has no solution, or none
-within its property data, as simulators do.
+Two reactors, a separator and a recycle, run for the highest profit. A → B → C in a
+cooled and an adiabatic stirred tank; B is sold, C is waste. The separator sends
+unreacted A back, less a purge. The simulation solves the mass and energy balances,
+and raises an exception where it has no solution, or none within its property data,
+as simulators do.
 """
 
 import matplotlib.pyplot as plt
@@ -17,8 +18,10 @@ from softpenalty import Constraint, minimize, shared
 plt.style.use("softpenalty.figures")
 FEED, DENSITY, HEAT_CAPACITY = 100.0, 10.0, 200.0  # kmol/h of A, kmol/m³, kJ/(kmol K)
 HEAT = 20e3, 30e3  # kJ/kmol released by A → B and by B → C
-RATE, ACTIVATION, AT = (6.0, 0.08), (70e3, 100e3), 380.0  # 1/h, kJ/kmol, at so many K
-FEED_AT, EVAPORATION, HOTTEST = 330.0, 30e3, 450.0  # K, kJ/kmol, K: the end of the property data
+RATE, AT = np.array([6.0, 0.08]), 380.0  # 1/h at so many K, of A → B and of B → C
+ACTIVATION = np.array([70e3, 100e3])  # kJ/kmol
+FEED_AT, EVAPORATION = 330.0, 30e3  # K, kJ/kmol
+HOTTEST = 450.0  # K, the end of the property data
 VARIABLES = {  # name: start, lower and upper bound
     "reactor 1, K": (370.0, 340.0, 420.0),
     "reactor 1, m³": (6.0, 1.0, 30.0),
@@ -34,8 +37,8 @@ class NotConvergedError(Exception):
 
 
 def tank(inflow, flow, volume, T):
-    """Return A and B that leave a stirred tank, kmol/h, and the heat it releases, kJ/h."""
-    k1, k2 = (at * np.exp(E / 8.314 * (1.0 / AT - 1.0 / T)) for at, E in zip(RATE, ACTIVATION, strict=True))
+    """Return A and B that leave a tank, kmol/h, and the heat it releases, kJ/h."""
+    k1, k2 = RATE * np.exp(ACTIVATION / 8.314 * (1.0 / AT - 1.0 / T))
     hours = DENSITY * volume / flow
     a = inflow[0] / (1.0 + k1 * hours)
     b = (inflow[1] + k1 * hours * a) / (1.0 + k2 * hours)
@@ -43,28 +46,31 @@ def tank(inflow, flow, volume, T):
 
 
 def simulate(x):
-    """Solve the balances at the set points x and return what is worth knowing, flows in kmol/h."""
+    """Solve the balances at the set points x; return what is worth knowing."""
     T1, V1, inlet, V2, reflux, purge = x
-    overhead = np.array([reflux / (reflux + 0.2), 0.3 / (1.0 + reflux) ** 2])  # shares of A and B that go up
+    # Shares of A and B that leave the separator at its top, back to the reactors.
+    overhead = np.array([reflux / (reflux + 0.2), 0.3 / (1.0 + reflux) ** 2])
 
     def pass_through(z):
-        """Once through the plant; z: A and B in the recycle, 100 kmol/h, and the temperature T2, 100 K."""
+        """z: A and B in the recycle, 100 kmol/h; temperature of reactor 2, 100 K."""
         back = 100.0 * z[:2]
         flow = FEED + back.sum()  # no reaction changes the number of moles
         first, released = tank(np.add(back, [FEED, 0.0]), flow, V1, T1)
         second, warming = tank(first, flow, V2, 100.0 * z[2])
-        after = [*(1.0 - purge) * overhead * second, inlet + warming / (flow * HEAT_CAPACITY)]
-        return flow, second, released, np.array(after) / 100.0
+        hot = inlet + warming / (flow * HEAT_CAPACITY)
+        after = np.array([*(1.0 - purge) * overhead * second, hot]) / 100.0
+        return flow, second, released, after
 
     z = np.array([0.4, 0.02, inlet / 100.0])
-    for _ in range(50):  # successive substitution comes near, Newton's method does the rest
+    for _ in range(50):  # comes near; Newton's method does the rest
         z = pass_through(z)[3]
         if z[2] > HOTTEST / 100.0:
-            raise NotConvergedError(f"reactor 2 runs away beyond the property data, {HOTTEST:g} K")
+            raise NotConvergedError(f"reactor 2 runs away beyond {HOTTEST:g} K")
     found = root(lambda z: pass_through(z)[3] - z, z, tol=1e-14)
     flow, (a, b), released, _ = pass_through(found.x)
-    if not np.abs(found.fun).max() <= 1e-12 or min(found.x) < 0.0:  # differences see what is left unsolved
-        raise NotConvergedError(f"the recycle does not converge: residual {np.abs(found.fun).max():.1e}")
+    residual = np.abs(found.fun).max()
+    if not residual <= 1e-12 or min(found.x) < 0.0:  # differences see what is left
+        raise NotConvergedError(f"the recycle is not solved: residual {residual:.1e}")
     up, down = overhead * [a, b], (1.0 - overhead) * [a, b]
     lost = down[0] + purge * up[0]  # A that leaves the plant
     cooling = (released + HEAT_CAPACITY * flow * (FEED_AT - inlet)) / 3600.0
@@ -85,8 +91,9 @@ def simulate(x):
 
 
 # %%
-# One simulation gives the profit and all that is limited: :func:`softpenalty.shared` runs it once a point,
-# whoever asks. A long run would also take ``checkpoint="run.jsonl"``, ``workers=4`` and ``progress=True``.
+# One simulation gives the profit and all that is limited: :func:`softpenalty.shared`
+# runs it once a point, whoever asks. A long run would also take
+# ``checkpoint="run.jsonl"``, ``workers=4`` and ``progress=True``.
 
 plant = shared(simulate)
 constraints = [
@@ -108,11 +115,11 @@ result = minimize(
     callback=lambda x: path.append(x.copy()),
 )
 print(result.report())
-assert result.success and result.failures > 0  # it tried where the plant fails, and stepped back
+assert result.success and result.failures > 0  # it stepped back from failures
 
 # %%
-# What the simulation says at the start and at the end. The start is not feasible: its recycle is too
-# large.
+# What the simulation says at the start and at the end. The start is not feasible: its
+# recycle is too large.
 
 first, best = simulate(start), simulate(result.x)
 print(f"{'':26}{'start':>10}{'best':>10}")
@@ -122,10 +129,10 @@ for name in first:
     print(f"{name:26}{first[name]:10.3f}{best[name]:10.3f}")
 
 # %%
-# The profit around the best point, and the way there (on which the other set points change, too). Close
-# beside it a runaway begins, and the simulation has no answer.
+# The profit around the best point, and the way there (on which the other set points
+# change, too). Close beside it a runaway begins, and the simulation has no answer.
 
-T1, inlet = np.meshgrid(np.linspace(lower[0], upper[0], 41), np.linspace(lower[2], upper[2], 41))
+T1, inlet = np.meshgrid(*(np.linspace(lower[i], upper[i], 41) for i in (0, 2)))
 profit = np.full(T1.shape, np.nan)
 for at in np.ndindex(*T1.shape):
     x = result.x.copy()
@@ -135,21 +142,30 @@ for at in np.ndindex(*T1.shape):
     except NotConvergedError:
         continue
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4))
-left.set_facecolor("0.87")
-shown = left.contourf(T1, inlet, profit, levels=np.linspace(0.0, 3.2, 17), extend="both")
-figure.colorbar(shown, ax=left, label="profit, k$/h")
-left.plot(*np.array(path).T[[0, 2]], ".-", color="C1", lw=1.2)
-left.plot(*result.x[[0, 2]], "w*", ms=14, mec="k")
-left.text(start[0], start[2] - 3, "start", color="w", ha="center", va="top")
-left.text(410, 392, "no answer", color="0.3", ha="center")
-left.set(xlabel="reactor 1, K", ylabel="intercooler, K", title="Profit around the best point (star)")
-heights = [0.93, 1.10, 1.05, 0.71, 0.60, 0.99]  # of the labels, apart from each other
+figure, axes = plt.subplots(figsize=(7, 4.6))
+axes.set_facecolor("0.87")
+levels = np.linspace(0.0, 3.2, 17)
+shown = axes.contourf(T1, inlet, profit, levels=levels, extend="both")
+figure.colorbar(shown, ax=axes, label="profit, k$/h")
+axes.plot(*np.array(path).T[[0, 2]], ".-", color="C1", lw=1.2)
+axes.plot(*result.x[[0, 2]], "w*", ms=14, mec="k")
+axes.text(start[0], start[2] - 3, "start", color="w", ha="center", va="top")
+axes.text(410, 392, "no answer", color="0.3", ha="center")
+axes.set(xlabel="reactor 1, K", ylabel="intercooler, K")
+axes.set_title("Profit around the best point (star)")
+plt.show()
+
+# %%
+# What is limited, relative to its limit, on the way.
+
+figure, axes = plt.subplots(figsize=(7, 4))
+heights = [0.95, 1.08, 1.035, 0.71, 0.60, 0.99]  # of the labels, apart from each other
 for i, (c, height) in enumerate(zip(constraints, heights, strict=True)):
-    right.plot([simulate(x)[c.fun.part] / c.target for x in path], color=f"C{i}")
-    right.text(
-        len(path), height, f"{c.name} {c.operator} {c.target:g}", color=f"C{i}", va="center", fontsize=9
-    )
-right.axhline(1.0, color="0.3", lw=0.8)
-right.set(xlabel="iteration", ylabel="value / limit", ylim=(0.4, 1.35), title="The limited quantities")
+    axes.plot([simulate(x)[c.fun.part] / c.target for x in path], color=f"C{i}")
+    label = f"{c.name} {c.operator} {c.target:g}"
+    axes.text(len(path) - 0.5, height, label, color=f"C{i}", va="center", fontsize=9)
+axes.axhline(1.0, color="0.3", lw=0.8)
+axes.set(xlabel="iteration", ylabel="value / limit")
+axes.set(xlim=(0, len(path) - 1), ylim=(0.4, 1.35))
+axes.set_title("The limited quantities")
 plt.show()

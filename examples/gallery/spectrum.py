@@ -2,9 +2,9 @@
 What is in the mixture: regression with constraints
 ===================================================
 
-The absorption spectrum of a mixture is the sum of those of its substances, weighted by their fractions.
-Four of them overlap, and the measurement is noisy: plain least squares finds a negative fraction and a
-sum that is not one. Chemistry knows better.
+The absorption spectrum of a mixture is the sum of those of its substances, weighted
+by their fractions. Four of them overlap, and the measurement is noisy: plain least
+squares finds a negative fraction and a sum that is not one, which cannot be.
 """
 
 import matplotlib.pyplot as plt
@@ -31,11 +31,12 @@ spectra = np.array(
         0.8 * band(450, 40) + 0.5 * band(550, 70),
     ]
 ).T
-measured = spectra @ TRUE + 0.03 * np.random.default_rng(28).standard_normal(wavelength.size)
+random = np.random.default_rng(28)
+measured = spectra @ TRUE + 0.03 * random.standard_normal(wavelength.size)
 
 # %%
-# Fractions are not negative (bounds) and add up to one (SciPy's ``LinearConstraint``, which is taken as it
-# is, like every other form that SciPy knows).
+# Fractions are not negative (bounds) and add up to one (SciPy's ``LinearConstraint``,
+# which is taken as it is, like every other form that SciPy knows).
 
 plain = np.linalg.lstsq(spectra, measured)[0]
 result = minimize(
@@ -49,27 +50,37 @@ result = minimize(
 print(result.report())
 
 # %%
-# A check with another method: non-negative least squares with the sum as a heavily weighted row.
+# A check with another method: non-negative least squares with the sum as a heavily
+# weighted row.
 
 heavy = 1e6
 other, _ = nnls(np.vstack([spectra, heavy * np.ones(4)]), np.append(measured, heavy))
 assert result.success and np.allclose(result.x, other, atol=1e-6)
 for label, c in ("plain", plain), ("constrained", result.x), ("true", TRUE):
-    print(f"{label:<12}", " ".join(f"{value:7.3f}" for value in c), f"  sum {c.sum():.3f}")
+    print(f"{label:<12} {c.round(3)} sum {c.sum():.3f}")
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), width_ratios=(1.4, 1))
-left.plot(wavelength, measured, ".", color="0.6")
-left.plot(wavelength, spectra @ result.x, color="k", lw=1.5)
+figure, axes = plt.subplots(figsize=(7, 4.2))
+axes.plot(wavelength, measured, ".", color="0.6")
+axes.plot(wavelength, spectra @ result.x, color="k", lw=1.5)
 for i, name in enumerate(NAMES):
-    left.plot(wavelength, spectra[:, i] * result.x[i], color=f"C{i}")
-    peak = np.argmax(spectra[:, i] * (wavelength < 590))
-    left.text(wavelength[peak], spectra[peak, i] * result.x[i] + 0.02, name, color=f"C{i}", ha="center")
-left.set(xlabel="wavelength, nm", ylabel="absorbance", title="The mixture and its parts")
+    part = spectra[:, i] * result.x[i]
+    peak = np.argmax(spectra[:, i])
+    axes.plot(wavelength, part, color=f"C{i}")
+    axes.text(wavelength[peak], part[peak] + 0.02, name, color=f"C{i}", ha="center")
+axes.set(xlabel="wavelength, nm", ylabel="absorbance")
+axes.set_title("The mixture (dots: measured, black: fitted) and its parts")
+plt.show()
+
+# %%
+# Plain least squares trades A against B, whose spectra are nearly the same.
+
+figure, axes = plt.subplots(figsize=(7, 3.6))
 place = np.arange(4)
-right.bar(place - 0.2, plain, 0.38, color="0.75")
-right.bar(place + 0.2, result.x, 0.38, color=[f"C{i}" for i in range(4)])
-right.hlines(TRUE, place - 0.42, place + 0.42, color="k")
-right.axhline(0.0, color="0.3", lw=0.8)
-right.set_xticks(place, NAMES)
-right.set(xlabel="substance", ylabel="fraction", title="grey: plain fit, black: true")
+axes.bar(place - 0.2, plain, 0.38, color="0.75")
+axes.bar(place + 0.2, result.x, 0.38, color=[f"C{i}" for i in range(4)])
+axes.hlines(TRUE, place - 0.42, place + 0.42, color="k")
+axes.axhline(0.0, color="0.3", lw=0.8)
+axes.set_xticks(place, NAMES)
+axes.set(xlabel="substance", ylabel="fraction")
+axes.set_title("Grey: plain fit; coloured: with constraints; black: true")
 plt.show()
