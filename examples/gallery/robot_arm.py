@@ -108,7 +108,7 @@ for label, x, color, place in (
     axes.plot(np.arange(1, STEPS), nearest, "o-", color=color, ms=4)
     axes.text(*place, label, color=color)
 axes.axhline(CLEARANCE, color="0.5", ls="--", lw=1)
-axes.text(1, CLEARANCE - 0.03, "clearance asked for", color="0.4", va="top")
+axes.text(18, CLEARANCE - 0.03, "clearance asked for", color="0.4", va="top")
 axes.set(xlabel="posture", ylabel="m", ylim=(0, None))
 axes.set_title("Distance of the nearest link from the pillar's middle")
 plt.show()
