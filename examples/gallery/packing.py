@@ -30,7 +30,7 @@ def gaps(z):
 def gaps_jacobian(z):
     x, y, pair = z[:N], z[N : 2 * N], np.arange(first.size)
     apart = np.array([x[first] - x[second], y[first] - y[second]])
-    dx, dy = apart / np.hypot(*apart)
+    dx, dy = apart / np.maximum(np.hypot(*apart), 1e-12)  # even where centres meet
     J = np.zeros((first.size, z.size))
     J[pair, first], J[pair, second] = dx, -dx
     J[pair, N + first], J[pair, N + second] = dy, -dy
