@@ -170,17 +170,17 @@ def test_the_curvature(n, m, k, convex, seed):
 @pytest.mark.parametrize("bad", [1.0, np.nan, -np.inf])
 def test_what_functions_answer(bad):
     x = np.array([1.0, 2.0])
-    usual = (lambda x: np.float64(x[0]), lambda x: np.array([x[1], bad]), lambda x: x)
+    usual = [lambda x: np.float64(x[0]), lambda x: np.array([x[1], bad]), lambda x: x]
     compiled, plain = both("answered", usual, x)
     assert compiled[0] == plain[0] and compiled[2:] == plain[2:]
     np.testing.assert_array_equal(compiled[1], plain[1])
-    slopes = (lambda x: x, lambda x: np.full((2, 2), bad), lambda x: np.eye(2))
+    slopes = [lambda x: x, lambda x: np.full((2, 2), bad), lambda x: np.eye(2)]
     for mine, reference in zip(*both("answered_derivatives", slopes, x, [2, 2]), strict=True):
         np.testing.assert_array_equal(mine, reference)
-    for unusual in ((lambda x: 1, *usual[1:]), (*usual[:2], lambda x: [1.0, 2.0])):
+    for unusual in ([lambda x: 1, *usual[1:]], [*usual[:2], lambda x: [1.0, 2.0]]):
         compiled, plain = both("answered", unusual, x)
         assert isinstance(compiled, list) and isinstance(plain, list)
-    compiled, plain = both("answered_derivatives", (*slopes[:2], lambda x: x), x, [2, 1])
+    compiled, plain = both("answered_derivatives", [*slopes[:2], lambda x: x], x, [2, 1])
     assert isinstance(compiled, list) and isinstance(plain, list)
 
 

@@ -117,7 +117,7 @@ def joined(list parts):
     return data(first)[0], values, sizes
 
 
-def answered(tuple functions, cnp.ndarray x):
+def answered(list functions, cnp.ndarray x):
     cdef list returned = [function(cnp.PyArray_NewCopy(x, cnp.NPY_CORDER)) for function in functions]
     cdef list sizes = []
     cdef cnp.ndarray values
@@ -140,7 +140,7 @@ def answered(tuple functions, cnp.ndarray x):
     return objective, values, sizes, total == 0.0
 
 
-def answered_derivatives(tuple functions, cnp.ndarray x, list sizes):
+def answered_derivatives(list functions, cnp.ndarray x, list sizes):
     cdef list returned = [function(cnp.PyArray_NewCopy(x, cnp.NPY_CORDER)) for function in functions]
     cdef cnp.npy_intp n = cnp.PyArray_DIM(x, 0), k = 0, size
     cdef cnp.ndarray jacobian

@@ -48,12 +48,12 @@ def total_broken(r, floor, unit):
     return total
 
 
-def worst_broken(r, floor, unit):
-    cdef cnp.ndarray r_ = plain(r), f_ = plain(floor), u_ = plain(unit)
+def worst_broken(r, floor, target):
+    cdef cnp.ndarray r_ = plain(r), f_ = plain(floor), t_ = plain(target)
     cdef double worst = 0.0, entry
     cdef int i
     for i in range(length(r_)):
-        entry = broken(data(r_)[i], data(f_)[i]) / data(u_)[i]
+        entry = broken(data(r_)[i], data(f_)[i]) / max(1.0, fabs(data(t_)[i]))
         if entry > worst:
             worst = entry
         elif entry != entry:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -48,7 +47,7 @@ class Failure:
     error: Exception
 
 
-@dataclass(frozen=True)
+@dataclass
 class Functions:
     """The objective and the constraints with the derivatives that are given.
 
@@ -66,20 +65,16 @@ class Functions:
     hess: Any = None
     args: tuple[Any, ...] = ()
 
-    @cached_property
-    def both(self) -> bool:
-        """Whether `fun` returns the gradient too."""
-        return isinstance(self.jac, (bool, np.bool_)) and bool(self.jac)
-
-    @cached_property
-    def callables(self) -> tuple[Callable[[Array], Any], ...]:
-        """All functions as functions of x alone, the objective's first."""
-        return (with_args(self.fun, self.args), *(block.fun for block in self.blocks))
-
-    @cached_property
-    def derivative_callables(self) -> tuple[Callable[[Array], Any], ...]:
-        """Their derivatives likewise, where all are given."""
-        return (with_args(self.jac, self.args), *(block.jac for block in self.blocks))  # type: ignore[arg-type]
+    def __post_init__(self) -> None:
+        #: Whether `fun` returns the gradient too.
+        self.both = isinstance(self.jac, (bool, np.bool_)) and bool(self.jac)
+        #: All functions as functions of x alone, the objective's first.
+        self.callables = [with_args(self.fun, self.args), *(block.fun for block in self.blocks)]
+        derivatives: list[Any] = [self.jac, *(block.jac for block in self.blocks)]
+        #: Whether every function has a derivative of its own.
+        self.all_given = all(map(callable, derivatives))
+        if self.all_given:
+            self._derivatives = [with_args(derivatives[0], self.args), *derivatives[1:]]
 
     def values(self, which: Sequence[int], x: Array) -> list[Array]:
         """The values of some functions at x (n,), one array each; complex for complex x."""
@@ -104,7 +99,7 @@ class Functions:
     def all_values(self, x: Array) -> list[Array]:
         """The objective and the values of every constraint, and the gradient where `fun` returns it."""
         if not self.both:
-            return self.values(self.everything, x)
+            return self.values(range(OBJECTIVE, len(self.blocks)), x)
         returned = self.fun(x.copy(), *self.args)
         try:
             objective, gradient = returned
@@ -121,19 +116,9 @@ class Functions:
         """The gradient (n,) by `jac`."""
         return self._checked_gradient(self.jac(x.copy(), *self.args), x.size)
 
-    @cached_property
-    def everything(self) -> tuple[int, ...]:
-        """The numbers of all functions."""
-        return (OBJECTIVE, *range(len(self.blocks)))
-
-    @cached_property
-    def all_given(self) -> bool:
-        """Whether every function has a derivative of its own."""
-        return callable(self.jac) and all(callable(block.jac) for block in self.blocks)
-
     def derivatives(self, x: Array, sizes: list[int]) -> tuple[Array, Any]:
         """The gradient (n,) and the Jacobian (k, n) of all constraints, where all are given."""
-        found = answered_derivatives(self.derivative_callables, x, sizes)
+        found = answered_derivatives(self._derivatives, x, sizes)
         if isinstance(found, tuple):
             return found
         n = x.size

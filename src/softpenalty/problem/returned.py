@@ -96,7 +96,7 @@ def joined(parts: list[Array]) -> tuple[float, Array, list[int]]:
 
 @compiled
 def answered(
-    functions: tuple[Callable[[Array], Any], ...], x: Array
+    functions: list[Callable[[Array], Any]], x: Array
 ) -> tuple[float, Array, list[int], bool] | list[Any]:
     """Objective, values (k,), their numbers, and whether all are finite, where all return the usual.
 
@@ -111,7 +111,7 @@ def answered(
 
 @compiled
 def answered_derivatives(
-    functions: tuple[Callable[[Array], Any], ...], x: Array, sizes: list[int]
+    functions: list[Callable[[Array], Any]], x: Array, sizes: list[int]
 ) -> tuple[Array, Array] | list[Any]:
     """Gradient (n,) and Jacobian (k, n), where all functions return arrays of floats of these shapes.
 

@@ -19,7 +19,7 @@ from ..types import Array
 from .checks import warn_before
 from .methods import METHODS
 from .noisy.look import MOST_VARIABLES
-from .norms import extremes
+from .norms import all_finite, extremes
 from .options import Options, check_positive
 from .result import Evaluations, Result, build_result, unfinished
 from .session import session
@@ -209,6 +209,8 @@ def _admit_unknown(result: Result, evaluation: Evaluation, bounds: tuple[Array, 
 
 
 def _read_start(x0: ArrayLike) -> Array:
+    if type(x0) is np.ndarray and x0.dtype == float and x0.ndim == 1 and x0.size and all_finite(x0):
+        return x0.copy()
     try:
         if np.iscomplexobj(x0):
             raise TypeError

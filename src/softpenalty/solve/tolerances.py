@@ -8,6 +8,7 @@ import numpy as np
 
 from ..core import compiled
 from ..types import Array
+from .norms import largest
 
 __all__ = [
     "ATTAINABLE_SHARE", "NOISE_FACTOR", "OWN_SHARE", "SEEN_SHARE", "Measure", "Sizes", "Tolerances",
@@ -139,8 +140,7 @@ class Sizes:
     @classmethod
     def at(cls, g: Array, reach: Array) -> Sizes:
         """Sizes at the start."""
-        steepest = np.abs(g)
-        return cls(min(1.0, float(steepest.max(initial=0.0))), steepest, reach)
+        return cls(min(1.0, largest(g)), np.abs(g), reach)
 
     def see(self, start: Array, x: Array, g: Array) -> None:
         """Take in another point."""

@@ -106,7 +106,6 @@ class Model:
         self._lower, self._upper = lower, upper
         self.equality = rows.equality
         self.target = rows.target
-        self.target_size = np.maximum(1.0, np.abs(rows.target))  # what violations are relative to
         self.n, self.m = self.free.size, rows.equality.size
         self.floor, self.sign = rows.floor, rows.sign
         in_order = rows.source.tolist() == list(range(self.m))
@@ -114,9 +113,9 @@ class Model:
         self.least_violated: Point | None = None  # of all points evaluated, as long as none is feasible
         self._least = np.inf
         self.pending: Point | None = None  # whose derivatives are being asked for
-        self._typical = np.ones(self.n)
+        self._typical: Array | float = 1.0
         self.start_sizes = np.zeros(self.n)  # what each variable's size is likely to be
-        self._measure_in_units(self._typical, False)
+        self._measure_in_units(np.ones(self.n), False)
         self._start_point: Point | None = self.at(self.start)
         if self.n and self.differentiate(self._start_point):
             of_start = self._start_point.g, self._start_point.A, self.start
@@ -143,6 +142,11 @@ class Model:
             lower, upper, start = lower / units, upper / units, start / units
         self.lower, self.upper, self.start = lower, upper, start
         self._bounded = extremes(lower)[1] > -np.inf or extremes(upper)[0] < np.inf
+
+    @property
+    def target_size(self) -> Array:
+        """(m,) what violations are relative to."""
+        return np.maximum(1.0, np.abs(self.target))
 
     def at_start(self) -> Point:
         """The start with its derivatives."""
@@ -193,7 +197,7 @@ class Model:
 
     def worst(self, point: Point) -> float:
         """Largest violation relative to max(1, |target|), infinite where the point is not defined."""
-        return np.inf if math.isnan(point.f) else worst_broken(point.r, self.floor, self.target_size)
+        return np.inf if math.isnan(point.f) else worst_broken(point.r, self.floor, self.target)
 
     def moved(self, x: Array, d: Array, t: float) -> Array:
         """``x + t·d``, exactly at a bound where only rounding of the step keeps it off."""
@@ -310,9 +314,9 @@ def total_broken(r: Array, floor: Array, unit: Array) -> float:
 
 
 @compiled
-def worst_broken(r: Array, floor: Array, unit: Array) -> float:
-    """Largest of the violations, each divided by its ``unit`` (m,)."""
-    return largest(np.maximum(r, floor * r) / unit)
+def worst_broken(r: Array, floor: Array, target: Array) -> float:
+    """Largest of the violations, each relative to max(1, |target|)."""
+    return largest(np.maximum(r, floor * r) / np.maximum(1.0, np.abs(target)))
 
 
 @compiled
