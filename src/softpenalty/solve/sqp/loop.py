@@ -16,7 +16,7 @@ from ..status import SUCCESSES, Status
 from ..tolerances import Tolerances
 from ..watch import StopError, Watch
 from .curvature.exact import ExactCurvature
-from .curvature.secant import SecantCurvature
+from .curvature.secant import secant_curvature
 from .curvature.source import Curvature
 from .doctor import diagnose
 from .infeasibility import conflict, is_stuck
@@ -52,14 +52,14 @@ def run_attempts(
     exact_hessian : whether to use the user's second derivatives (the second attempt never does)
     noisy : asked once where a step must be very short: are the functions too noisy for differences?
     """
-    curvature = ExactCurvature(model) if exact_hessian else SecantCurvature(model.n, model.m)
+    curvature = ExactCurvature(model) if exact_hessian else secant_curvature(model.n, model.m)
     attempt = Attempt(model, FIRST, curvature, tolerances, watch, 0)
     attempt.noisy = noisy
     try:
         first = attempt.run()
         if first.status not in TRY_AGAIN:
             return first
-        secant = SecantCurvature(model.n, model.m)
+        secant = secant_curvature(model.n, model.m)
         attempt = Attempt(model, SECOND, secant, tolerances, watch, first.iterations + 1)
         return attempt.run()
     except StopError as stop:

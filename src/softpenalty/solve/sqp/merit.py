@@ -17,6 +17,8 @@ import numpy as np
 
 from ...core import compiled
 from ...types import Array, Mask
+from .curvature.limited import LimitedMatrix
+from .curvature.source import Matrix
 from .model import Model, Point
 from .state import Local
 from .subproblem.steering import Step
@@ -102,7 +104,7 @@ class Plan:
 
 
 def weigh(
-    model: Model, point: Point, B: Array, local: Local, step: Step, weights: Array, factor: float
+    model: Model, point: Point, B: Matrix, local: Local, step: Step, weights: Array, factor: float
 ) -> Plan:
     """Let the exact merit's weights follow the multipliers, and predict what the step gains.
 
@@ -111,6 +113,9 @@ def weigh(
     weights : (m,) the last ones, in the rows' own units
     factor : times |multiplier|: the least that a weight may be
     """
+    if isinstance(B, LimitedMatrix):  # no rows: only bounds, with multipliers z, and B·d = −g − z
+        slope = float(point.g @ step.d)
+        return Plan(local.b, slope, -slope - float(step.z @ step.d), local.b, local.b, 0.0, -slope)
     rows = local.a, local.b, local.v, model.floor
     found = weigh_step(
         point.g, B, *rows, step.d, step.y, weights, point.length, factor, EXACT_SHARE, EXACT_GOAL

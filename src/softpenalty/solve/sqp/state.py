@@ -12,6 +12,7 @@ from ...types import Array
 from ..norms import largest
 from ..status import Status
 from ..tolerances import Measure, Sizes
+from .curvature.source import Matrix
 from .doctor import Diagnosis
 from .model import Model, Point, total_broken
 
@@ -113,7 +114,7 @@ class State:
     Attributes
     ----------
     point : the current point with its derivatives
-    B : (n, n) matrix of the next subproblem
+    B : matrix (n, n) of the next subproblem
     weights : (m,) of the exact merit, in the rows' own units
     unit : (m,) what violations are divided by to compare points with the start
     far : sum of violations in those units beyond which no point is accepted
@@ -128,7 +129,7 @@ class State:
     """
 
     point: Point
-    B: Array
+    B: Matrix
     weights: Array
     unit: Array
     far: float

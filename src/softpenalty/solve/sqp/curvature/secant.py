@@ -20,12 +20,14 @@ from .convexify import (
     convexified,
     is_definite,
 )
+from .limited import LimitedCurvature
+from .source import Curvature
 
-__all__ = ["SecantCurvature", "damped_bfgs"]
+__all__ = ["SecantCurvature", "damped_bfgs", "secant_curvature"]
 
 PAIRING = 1e-8  # s·y and SR1 denominators below this share of |s||y| carry no curvature
 FADING = 0.1  # on the scalar curvature when no pair has a positive one
-SPANNED = 100  # variables up to which 2n pairs are kept, which span their space
+SPANNED = 100  # variables up to which 2n pairs are kept, which span their space, whether there are rows or not
 MEMORY = (10, 2, 40)  # pairs kept: at least 10; 2n; 40 where they do not span the space
 MEMORY_ENTRIES = 20_000_000  # ... but no more numbers than this (160 MB)
 DIAGONAL_SPREAD = 10.0  # entries of the initial diagonal stay within this factor of the scalar curvature
@@ -36,6 +38,11 @@ SETTINGS = (
     PAIRING, FADING, *LIMITS, DIAGONAL_SPREAD, TINY, DEFINITE, DAMPING,
     CONVEXIFYING, CONVEXIFYING_GROWTH, CONVEXIFYING_TRIALS, SPANNED,
 )  # fmt: skip
+
+
+def secant_curvature(n: int, m: int) -> Curvature:
+    """The source of curvature from first derivatives for n variables and m rows."""
+    return LimitedCurvature(n) if m == 0 and n > SPANNED else SecantCurvature(n, m)
 
 
 class SecantCurvature:
@@ -124,8 +131,6 @@ def secant_matrix(
         scalar = float(sy[good[-1]] / ss[good[-1]]) if good.size else FADING * scalar
         gamma = min(max(scalar, LIMITS[0]), LIMITS[1])
         diagonal = _diagonal(S, Y, gamma) if len(S) > 1 else np.full(S.shape[1], gamma)
-        if y.size == 0 and S.shape[1] > SPANNED:
-            return damped_bfgs(S, Y, ss, sy, gamma, spanned=False), gamma
         B = _sr1(S, Y, ss, diagonal)
         if is_definite(B, DEFINITE * gamma):
             return B, gamma
@@ -159,18 +164,12 @@ def _sr1(S: Array, Y: Array, ss: Array, diagonal: Array) -> Array:
     return _assembled(diagonal, V[:kept], share[:kept])
 
 
-def damped_bfgs(S: Array, Y: Array, ss: Array, sy: Array, gamma: float, spanned: bool = True) -> Array:
-    """Powell-damped BFGS over the pairs (k, n) from their smallest curvature: always definite.
-
-    Where neither pairs nor rows span the space, most directions have no other curvature than the one begun
-    with: then it is the largest along the newest pair, as in limited-memory methods (Liu & Nocedal 1989).
-    """
+def damped_bfgs(S: Array, Y: Array, ss: Array, sy: Array, gamma: float) -> Array:
+    """Powell-damped BFGS over the pairs (k, n) from their smallest curvature: always definite."""
     k, n = S.shape
     curved = np.flatnonzero(sy > 0.0)
     start = gamma
-    if curved.size and not spanned:
-        start = float(np.vecdot(Y[curved[-1]], Y[curved[-1]]) / sy[curved[-1]])
-    elif curved.size:
+    if curved.size:
         start = float((sy[curved] / ss[curved]).min())
     start = min(max(start, LIMITS[0]), LIMITS[1])
     V, share, kept = np.empty((2 * k, n)), np.empty(2 * k), 0
