@@ -3,11 +3,12 @@
     python -m benchmarks.scalable              # the table
     python -m benchmarks.scalable --each       # and one line a problem
 
-Three sets: classic test functions of a growing number of variables, written here from their formulas (most are
-collected in Moré, Garbow & Hillstrom 1981), without bounds; the same with every other variable kept within ½ of its
-start, which makes many bounds active; and the Hock-Schittkowski problems that have bounds only. Each is solved from
-three starts, the usual one and two that are off by up to 10 %: at a single one a solver may be lucky. Gradients of
-the functions here are exact: the formulas are analytic, so a complex step gives them to rounding.
+Three sets: classic test functions of a growing number of variables, written here from their formulas (most
+are collected in Moré, Garbow & Hillstrom 1981), without bounds; the same with every other variable kept
+within ½ of its start, which makes many bounds active; and the Hock-Schittkowski problems that have bounds
+only. Each is solved from three starts, the usual one and two that are off by up to 10 %: at a single one a
+solver may be lucky. Gradients of the functions here are exact: the formulas are analytic, so a complex step
+gives them to rounding.
 
 A solver has solved a problem when its objective is within 1e-5·max(1, |f|) of the best that any solver found.
 Ratios are geometric means over the problems that both solve: of the gradients of whole solves, and of the
@@ -76,9 +77,7 @@ def beale(x: np.ndarray) -> np.ndarray:
 def freudenstein_roth(x: np.ndarray) -> np.ndarray:
     """Two minima."""
     a, b = x[::2], x[1::2]
-    return np.concatenate(
-        [-13.0 + a + ((5.0 - b) * b - 2.0) * b, -29.0 + a + ((b + 1.0) * b - 14.0) * b]
-    )
+    return np.concatenate([-13.0 + a + ((5.0 - b) * b - 2.0) * b, -29.0 + a + ((b + 1.0) * b - 14.0) * b])
 
 
 def brown_almost_linear(x: np.ndarray) -> np.ndarray:
@@ -179,7 +178,9 @@ FAMILIES = [
     Family(broyden_banded, repeated(-1.0)),
     Family(dixon_price, repeated(1.0)),
     Family(boundary_value, lambda n: np.arange(1, n + 1) / (n + 1) * (np.arange(1, n + 1) / (n + 1) - 1.0)),
-    Family(integral_equation, lambda n: np.arange(1, n + 1) / (n + 1) * (np.arange(1, n + 1) / (n + 1) - 1.0)),
+    Family(
+        integral_equation, lambda n: np.arange(1, n + 1) / (n + 1) * (np.arange(1, n + 1) / (n + 1) - 1.0)
+    ),
     Family(penalty, lambda n: np.arange(1, n + 1).astype(float)),
     Family(exponentials, repeated(1.0)),
     Family(quadratic, repeated(0.0)),
@@ -302,7 +303,7 @@ def until(seen: list[float], best: float) -> int:
 
 
 def ratios(tasks: Iterator[Task], each: bool = False) -> dict[str, tuple[int, int, int, float, float]]:
-    """By peer: problems, those solved by us and by both, ratio of gradients of whole solves and of those until near."""
+    """By peer: problems, solved by us, by both, ratios of gradients, whole and until near."""
     whole: dict[str, list[float]] = {peer: [] for peer in SOLVERS if peer != "ours"}
     early: dict[str, list[float]] = {peer: [] for peer in whole}
     count, own = 0, 0
@@ -324,7 +325,13 @@ def ratios(tasks: Iterator[Task], each: bool = False) -> dict[str, tuple[int, in
                 whole[peer].append(np.log(len(found["ours"][1]) / len(found[peer][1])))
                 early[peer].append(np.log(until(found["ours"][1], best) / until(found[peer][1], best)))
     return {
-        peer: (count, own, len(whole[peer]), float(np.exp(np.mean(whole[peer]))), float(np.exp(np.mean(early[peer]))))
+        peer: (
+            count,
+            own,
+            len(whole[peer]),
+            float(np.exp(np.mean(whole[peer]))),
+            float(np.exp(np.mean(early[peer]))),
+        )
         for peer in whole
     }
 

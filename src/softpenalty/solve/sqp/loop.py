@@ -16,7 +16,8 @@ from ..status import SUCCESSES, Status
 from ..tolerances import Tolerances
 from ..watch import StopError, Watch
 from .curvature.exact import ExactCurvature
-from .curvature.secant import secant_curvature
+from .curvature.large import secant_curvature
+from .curvature.secant import SPANNED
 from .curvature.source import Curvature
 from .doctor import diagnose
 from .infeasibility import conflict, is_stuck
@@ -25,7 +26,7 @@ from .merit import Plan, choose, weigh
 from .model import Model, Point, distance, steps_to
 from .recovery import TRY_AGAIN, lower_elastic_weight, restart, revive, stiffen
 from .state import ALMOST_FEASIBLE, FIRST, SECOND, Ending, Iterate, Local, State, Strategy
-from .stopping import STALLED_FALL, TINY_STEP, reason, seen
+from .stopping import CALMER, STALLED_FALL, TINY_STEP, reason, seen
 from .subproblem.steering import Step, Subproblem
 
 __all__ = ["Attempt", "run_attempts"]
@@ -145,6 +146,8 @@ class Attempt:
             merit = state.point.f + plan.penalty
             if merit < state.lowest - STALLED_FALL * max(state.f_unit, abs(merit)):
                 state.lowest, state.stalled = merit, 0
+            elif model.n > SPANNED and iterate.measure.stationarity < CALMER * state.calmest:
+                state.calmest, state.stalled = iterate.measure.stationarity, 0
             else:
                 state.stalled += 1
         status = reason(iterate, state, self.tolerances, local, step)

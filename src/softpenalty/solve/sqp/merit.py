@@ -15,9 +15,9 @@ from typing import Protocol
 
 import numpy as np
 
-from ...core import compiled
+from ...core import REFERENCES, compiled
 from ...types import Array, Mask
-from .curvature.limited import LimitedMatrix
+from .curvature.compact import CompactMatrix
 from .curvature.source import Matrix
 from .model import Model, Point
 from .state import Local
@@ -113,11 +113,12 @@ def weigh(
     weights : (m,) the last ones, in the rows' own units
     factor : times |multiplier|: the least that a weight may be
     """
-    if isinstance(B, LimitedMatrix):  # no rows: only bounds, with multipliers z, and B·d = −g − z
+    compact = isinstance(B, CompactMatrix)
+    if compact and not model.m:  # only bounds, with multipliers z, so that B·d = −g − z
         slope = float(point.g @ step.d)
         return Plan(local.b, slope, -slope - float(step.z @ step.d), local.b, local.b, 0.0, -slope)
     rows = local.a, local.b, local.v, model.floor
-    found = weigh_step(
+    found = (REFERENCES["weigh_step"] if compact else weigh_step)(
         point.g, B, *rows, step.d, step.y, weights, point.length, factor, EXACT_SHARE, EXACT_GOAL
     )
     return Plan(*found)
@@ -126,7 +127,7 @@ def weigh(
 @compiled
 def weigh_step(
     g: Array,
-    B: Array,
+    B: Matrix,
     a: Array,
     b: Array,
     v: Array,

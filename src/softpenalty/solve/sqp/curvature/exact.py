@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....types import Array, Mask
 from ..model import Model, Point
 from .convexify import definite
-from .secant import secant_curvature
+from .large import secant_curvature
 from .source import Matrix
 
 __all__ = ["ExactCurvature"]

@@ -1,8 +1,8 @@
 """Curvature of many variables without rows: BFGS from the last few pairs, never as an n × n matrix.
 
-Without rows there are no multipliers that change, so a pair stays as it is; and where few pairs are kept, most
-directions have no other curvature than the one begun with, the largest along the newest pair (Liu & Nocedal 1989).
-Everything costs as many operations as the pairs have entries.
+Without rows there are no multipliers that change, so a pair stays as it is; and where few pairs are kept,
+most directions have no other curvature than the one begun with: the largest along the newest pair (Liu &
+Nocedal 1989). Everything costs as many operations as the pairs have entries.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 from ....core import compiled
 from ....types import Array, Mask
 from ..model import Point
+from .compact import CompactMatrix
 from .convexify import LIMITS
 
 __all__ = ["MEMORY", "LimitedCurvature", "LimitedMatrix"]
@@ -21,40 +22,33 @@ ROOM = 4 * MEMORY  # places for pairs: the last ones move to the front only when
 PAIRING = 1e-8  # pairs with s·y below this share of |s||y| are left out
 
 
-class LimitedMatrix:
+class LimitedMatrix(CompactMatrix):
     """B > 0: ``scale`` times the identity, updated by BFGS with pairs S, Y (k, n), all with s·y = 1."""
 
     def __init__(self, scale: float, S: Array, Y: Array) -> None:
-        self.scale, self.S, self.Y = scale, S, Y
-        self._compact: tuple[Array, Array] | None = None
-
-    def __matmul__(self, d: Array) -> Array:
-        """B·d (n,)."""
-        W, middle = self.compact()
-        product: Array = self.scale * d
-        return product - np.linalg.solve(middle, W @ d) @ W if len(W) else product
+        self._scale, self._S, self._Y = scale, S, Y
 
     def step(self, g: Array) -> Array:
         """−B⁻¹·g (n,)."""
-        return limited_step(self.scale, self.S, self.Y, g)
+        return limited_step(self._scale, self._S, self._Y, g)
 
-    def compact(self) -> tuple[Array, Array]:
-        """W (2k, n) and M (2k, 2k) with B = scale·I − WᵀM⁻¹W (Byrd, Nocedal & Schnabel 1994)."""
-        if self._compact is None:
-            S, Y, k = self.S, self.Y, len(self.S)
-            M = np.empty((2 * k, 2 * k))
-            M[:k, :k] = -np.eye(k)
-            M[k:, :k] = np.tril(S @ Y.T, -1)
-            M[:k, k:] = M[k:, :k].T
-            M[k:, k:] = self.scale * (S @ S.T)
-            self._compact = np.concatenate([Y, self.scale * S]), M
-        return self._compact
+    def __getattr__(self, name: str) -> Array:
+        """D, W and M, made when they are asked for: only where variables are held at bounds."""
+        if name not in ("D", "W", "M"):
+            raise AttributeError(name)
+        self.D, self.W, self.M = _compact(self._scale, self._S, self._Y)
+        found: Array = getattr(self, name)
+        return found
 
-    def dense(self) -> Array:
-        """B as an (n, n) matrix."""
-        W, middle = self.compact()
-        B: Array = self.scale * np.eye(self.S.shape[1])
-        return B - W.T @ np.linalg.solve(middle, W)
+
+def _compact(scale: float, S: Array, Y: Array) -> tuple[Array, Array, Array]:
+    """D (n,), W (2k, n) and M (2k, 2k) of BFGS from the identity (Byrd, Nocedal & Schnabel 1994)."""
+    k = len(S)
+    M = -np.eye(2 * k)
+    M[k:, :k] = np.tril(S @ Y.T, -1)
+    M[:k, k:] = M[k:, :k].T
+    M[k:, k:] = scale * (S @ S.T)
+    return np.full(S.shape[1], scale), np.concatenate([Y, scale * S]), M
 
 
 @compiled

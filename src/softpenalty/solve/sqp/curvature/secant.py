@@ -20,14 +20,20 @@ from .convexify import (
     convexified,
     is_definite,
 )
-from .limited import LimitedCurvature
-from .source import Curvature
 
-__all__ = ["SecantCurvature", "damped_bfgs", "secant_curvature"]
+__all__ = [
+    "SPANNED",
+    "SecantCurvature",
+    "bfgs_products",
+    "damped_bfgs",
+    "initial_matrix",
+    "pairs_kept",
+    "sr1_products",
+]
 
 PAIRING = 1e-8  # s·y and SR1 denominators below this share of |s||y| carry no curvature
 FADING = 0.1  # on the scalar curvature when no pair has a positive one
-SPANNED = 100  # variables up to which 2n pairs are kept, which span their space, whether there are rows or not
+SPANNED = 100  # variables up to which 2n pairs are kept, which span their space
 MEMORY = (10, 2, 40)  # pairs kept: at least 10; 2n; 40 where they do not span the space
 MEMORY_ENTRIES = 20_000_000  # ... but no more numbers than this (160 MB)
 DIAGONAL_SPREAD = 10.0  # entries of the initial diagonal stay within this factor of the scalar curvature
@@ -40,9 +46,10 @@ SETTINGS = (
 )  # fmt: skip
 
 
-def secant_curvature(n: int, m: int) -> Curvature:
-    """The source of curvature from first derivatives for n variables and m rows."""
-    return LimitedCurvature(n) if m == 0 and n > SPANNED else SecantCurvature(n, m)
+def pairs_kept(n: int, m: int) -> int:
+    """How many pairs of n variables and m rows to keep."""
+    pairs = MEMORY[1] * n if n <= SPANNED else MEMORY[2]
+    return max(MEMORY[0], min(pairs, MEMORY_ENTRIES // max(1, m * n)))
 
 
 class SecantCurvature:
@@ -53,8 +60,7 @@ class SecantCurvature:
     """
 
     def __init__(self, n: int, m: int) -> None:
-        pairs = MEMORY[1] * n if n <= SPANNED else MEMORY[2]
-        self.memory = max(MEMORY[0], min(pairs, MEMORY_ENTRIES // max(1, m * n)))
+        self.memory = pairs_kept(n, m)
         self.n, self.m = n, m
         self.scalar = 1.0
         self.count = 0
@@ -127,11 +133,8 @@ def secant_matrix(
         weighted = y.nonzero()[0]
         Y = G + np.tensordot(y[weighted], J[:, weighted], (0, 1)) if weighted.size else G
         ss, sy = np.vecdot(S, S), np.vecdot(S, Y)
-        good = (sy > PAIRING * np.sqrt(ss * np.vecdot(Y, Y))).nonzero()[0]
-        scalar = float(sy[good[-1]] / ss[good[-1]]) if good.size else FADING * scalar
-        gamma = min(max(scalar, LIMITS[0]), LIMITS[1])
-        diagonal = _diagonal(S, Y, gamma) if len(S) > 1 else np.full(S.shape[1], gamma)
-        B = _sr1(S, Y, ss, diagonal)
+        gamma, diagonal = initial_matrix(S, Y, ss, sy, scalar)
+        B = _assembled(diagonal, *sr1_products(S, Y, ss, diagonal))
         if is_definite(B, DEFINITE * gamma):
             return B, gamma
         if corner.any():
@@ -143,6 +146,14 @@ def secant_matrix(
         return damped_bfgs(S, Y, ss, sy, gamma), gamma
 
 
+def initial_matrix(S: Array, Y: Array, ss: Array, sy: Array, scalar: float) -> tuple[float, Array]:
+    """The scalar curvature, from the newest pair (k, n) that has one or the last, and a diagonal (n,)."""
+    good = (sy > PAIRING * np.sqrt(ss * np.vecdot(Y, Y))).nonzero()[0]
+    scalar = float(sy[good[-1]] / ss[good[-1]]) if good.size else FADING * scalar
+    gamma = min(max(scalar, LIMITS[0]), LIMITS[1])
+    return gamma, _diagonal(S, Y, gamma) if len(S) > 1 else np.full(S.shape[1], gamma)
+
+
 def _diagonal(S: Array, Y: Array, gamma: float) -> Array:
     """Each variable's own curvature over all steps, near the scalar one."""
     # Variables that never moved get the scalar curvature: (0 + γ·tiny)/(0 + tiny).
@@ -152,8 +163,8 @@ def _diagonal(S: Array, Y: Array, gamma: float) -> Array:
     return limited
 
 
-def _sr1(S: Array, Y: Array, ss: Array, diagonal: Array) -> Array:
-    """SR1 over the pairs (k, n) from a diagonal (n,)."""
+def sr1_products(S: Array, Y: Array, ss: Array, diagonal: Array) -> tuple[Array, Array]:
+    """Vectors (≤k, n) and the shares (≤k,) of their outer products that SR1 over the pairs (k, n) adds."""
     V, share, kept = np.empty_like(S), np.empty(len(S)), 0
     for s, residual, length in zip(S, Y - diagonal * S, ss.tolist(), strict=True):
         v = residual - (share[:kept] * (V[:kept] @ s)) @ V[:kept]
@@ -161,11 +172,18 @@ def _sr1(S: Array, Y: Array, ss: Array, diagonal: Array) -> Array:
         if vs * vs > PAIRING * PAIRING * v.dot(v) * length:
             V[kept], share[kept] = v, 1.0 / vs
             kept += 1
-    return _assembled(diagonal, V[:kept], share[:kept])
+    return V[:kept], share[:kept]
 
 
 def damped_bfgs(S: Array, Y: Array, ss: Array, sy: Array, gamma: float) -> Array:
     """Powell-damped BFGS over the pairs (k, n) from their smallest curvature: always definite."""
+    start, V, share = bfgs_products(S, Y, ss, sy, gamma)
+    B = _assembled(np.full(S.shape[1], start), V, share)
+    return B if is_definite(B, 0.0) else gamma * np.eye(S.shape[1])
+
+
+def bfgs_products(S: Array, Y: Array, ss: Array, sy: Array, gamma: float) -> tuple[float, Array, Array]:
+    """What damped BFGS begins with, vectors (≤2k, n) and the shares (≤2k,) of their outer products."""
     k, n = S.shape
     curved = np.flatnonzero(sy > 0.0)
     start = gamma
@@ -185,8 +203,7 @@ def damped_bfgs(S: Array, Y: Array, ss: Array, sy: Array, gamma: float) -> Array
         V[kept : kept + 2] = change, Bs
         share[kept : kept + 2] = 1.0 / product, -1.0 / sBs
         kept += 2
-    B = _assembled(np.full(n, start), V[:kept], share[:kept])
-    return B if is_definite(B, 0.0) else gamma * np.eye(n)
+    return start, V[:kept], share[:kept]
 
 
 def _assembled(diagonal: Array, V: Array, share: Array) -> Array:

@@ -6,11 +6,11 @@ from typing import Protocol
 
 from ....types import Array, Mask
 from ..model import Point
-from .limited import LimitedMatrix
+from .compact import CompactMatrix
 
 __all__ = ["Curvature", "Matrix"]
 
-Matrix = Array | LimitedMatrix
+Matrix = Array | CompactMatrix
 
 
 class Curvature(Protocol):

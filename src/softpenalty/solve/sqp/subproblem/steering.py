@@ -15,10 +15,10 @@ import piqp
 
 from ....types import Array, Mask
 from ...norms import largest
-from ..curvature.limited import LimitedMatrix
+from ..curvature.compact import CompactMatrix
 from ..curvature.source import Matrix
 from .active_set import solve_from_guess
-from .box import solve_box
+from .compact import solve_compact
 from .correction import correct
 from .path import solve_path
 from .qp import ABOVE, BELOW, CORNER, QP, QPSolution, States, boxes, in_corner
@@ -78,13 +78,14 @@ class Subproblem:
 
     def solve(self, g: Array, B: Matrix, a: Array, b: Array, lower: Array, upper: Array) -> Step | None:
         """Step and multipliers; None when even the elastic problem breaks down numerically."""
-        if isinstance(B, LimitedMatrix):
-            solution = solve_box(g, B, lower, upper, self._states)
+        low, high = boxes(self._low, self._high, lower, upper)
+        if isinstance(B, CompactMatrix):
+            solution = solve_compact(g, B, a, b, low, high, self._states)
             if solution is not None:
                 self._states = solution.states
-                return Step(solution.d, solution.y, solution.z, self.equality, True)
+                return self._step(solution, True)
             B = B.dense()
-        qp = QP(g, B, a, b, *boxes(self._low, self._high, lower, upper))
+        qp = QP(g, B, a, b, low, high)
         solution = solve_from_guess(qp, self._states) or self._library(qp)
         if solution is not None:
             self._states = solution.states
