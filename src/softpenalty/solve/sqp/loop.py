@@ -167,7 +167,7 @@ class Attempt:
             return None if restart(self) else Status.NO_PROGRESS
         merit, fall = choose(model.equality, local, step, plan)
         t = self.first_length(local, step)
-        found = search(model, state.point, step.d, merit, fall, t, state.far, state.unit)
+        found = search(model, state.point, step.d, merit, fall, t, state.far, state.unit, not model.m)
         state.trials = found.trials
         if self.noisy is not None and (found.point is None or found.t < SHORT_STEP):
             noisy, self.noisy = self.noisy, None

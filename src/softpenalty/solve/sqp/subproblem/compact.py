@@ -20,8 +20,8 @@ from .qp import ABOVE, BELOW, CORNER, QPSolution, States
 
 __all__ = ["solve_compact"]
 
-PATIENCE = 5  # systems without fewer wrong signs before things move one at a time
-SYSTEMS = 50  # before giving up
+PATIENCE = 10  # systems without fewer wrong signs before things move one at a time
+SYSTEMS = 100  # before giving up
 REFINEMENTS = 2  # of a system's solution, the first of which is the solution itself
 
 
