@@ -103,6 +103,11 @@ def walked(n, steps, seed, H):
     return B, pairs
 
 
+def free_step(B, g):
+    n = g.size
+    return B.step(g, np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n, dtype=np.int8))
+
+
 @pytest.mark.parametrize("steps", [1, 3, MEMORY, ROOM, ROOM + 1, 2 * ROOM + 5])
 def test_limited_memory_is_bfgs_over_the_last_pairs(steps):
     n = 15
@@ -113,7 +118,13 @@ def test_limited_memory_is_bfgs_over_the_last_pairs(steps):
     np.testing.assert_allclose(B.dense(), reference, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(B @ s, y, rtol=1e-9, atol=1e-9)
     g = np.cos(np.arange(n))
-    np.testing.assert_allclose(reference @ B.step(g), -g, rtol=1e-9, atol=1e-9)
+    d = free_step(B, g)
+    np.testing.assert_allclose(reference @ d, -g, rtol=1e-9, atol=1e-9)
+    just, states = np.abs(d).max(), np.zeros(n, dtype=np.int8)
+    for width, inside in ((just, True), (0.99 * just, False)):
+        assert (B.step(g, np.full(n, -width), np.full(n, width), states) is not None) == inside
+    states[3] = 1
+    assert B.step(g, np.full(n, -np.inf), np.full(n, np.inf), states) is None
 
 
 def test_limited_memory_leaves_out_what_does_not_curve_upward():
@@ -128,7 +139,8 @@ def test_limited_memory_leaves_out_what_does_not_curve_upward():
 def test_before_any_step_it_is_a_multiple_of_the_identity():
     B, _ = walked(5, 0, 0, np.eye(5))
     np.testing.assert_array_equal(B.dense(), 2.0 * np.eye(5))
-    np.testing.assert_array_equal(B.step(np.ones(5)), np.full(5, -0.5))
+    np.testing.assert_array_equal(free_step(B, np.ones(5)), np.full(5, -0.5))
+    assert free_step(B, np.full(5, np.nan)) is None
 
 
 def test_who_takes_which():

@@ -140,9 +140,12 @@ def test_the_curvature(n, m, k, convex, seed):
     B, _ = agree("secant_matrix", S, G, J, k, y, A, corner, 1.0, SECANT, rtol=1e-6, atol=1e-6)
     agree("is_definite", B, 0.0)
     pairs = S[:k] / np.sqrt(k), G[:k]
-    agree("limited_step", 0.7, *pairs, y_free := rng.normal(size=n), rtol=1e-8, atol=1e-8)
+    g, free, states = rng.normal(size=n), np.full(n, np.inf), np.zeros(n, dtype=np.int8)
+    for bounds in ((-free, free), (-free, np.full(n, 1e-3)), (np.full(n, np.nan), free)):
+        for held in (states, states + np.int8(1)):
+            agree("limited_step", 0.7, *pairs, g, *bounds, held, rtol=1e-8, atol=1e-8)
     for sign in (1.0, -1.0):
-        change = sign * (y_free + np.abs(rng.normal(size=n)))
+        change = sign * (g + np.abs(rng.normal(size=n)))
         agree("normalized_pair", 0.0 * change, change, -change, sign * change, *np.empty((2, n)), 1e-8)
     both("remember", S, G, J, 1, *rng.normal(size=(4, n)), *rng.normal(size=(2, m, n)))
 

@@ -122,9 +122,12 @@ cdef void bfgs(
             B[j * (n + 1)] = gamma
 
 
-def limited_step(double scale, S, Y, g):
-    cdef cnp.ndarray S_ = plain(S), Y_ = plain(Y), g_ = plain(g)
+def limited_step(double scale, S, Y, g, lower, upper, states):
+    cdef cnp.ndarray S_ = plain(S), Y_ = plain(Y), g_ = plain(g), l_ = plain(lower), u_ = plain(upper), s_ = states
     cdef int n = length(g_), k = <int> cnp.PyArray_DIM(S_, 0), i, j
+    for j in range(n):
+        if (<signed char*> cnp.PyArray_DATA(s_))[j]:
+            return None
     cdef cnp.ndarray d_ = vector(n)
     cdef Numbers pS = data(S_), pY = data(Y_), d = data(d_)
     cdef double part
@@ -143,6 +146,9 @@ def limited_step(double scale, S, Y, g):
         part = shares[i] - dot(n, pY + i * n, d)
         daxpy(&n, &part, pS + i * n, &STEP, d, &STEP)
     free(shares)
+    for j in range(n):
+        if not (isfinite(d[j]) and data(l_)[j] <= d[j] <= data(u_)[j]):
+            return None
     return d_
 
 
@@ -150,17 +156,17 @@ def normalized_pair(x, new_x, g, new_g, s, y, double pairing):
     cdef cnp.ndarray x_ = plain(x), to_ = plain(new_x), g_ = plain(g), after_ = plain(new_g), s_ = s, y_ = y
     cdef int n = length(x_), j
     cdef Numbers ps = data(s_), py = data(y_)
-    cdef double sy, yy, root
+    cdef double sy, yy, factor
     for j in range(n):
         ps[j] = data(to_)[j] - data(x_)[j]
         py[j] = data(after_)[j] - data(g_)[j]
     sy, yy = dot(n, ps, py), dot(n, py, py)
     if not (isfinite(yy) and sy > pairing * sqrt(dot(n, ps, ps) * yy)):
         return 0.0
-    root = sqrt(sy)
+    factor = 1.0 / sqrt(sy)
     for j in range(n):
-        ps[j] /= root
-        py[j] /= root
+        ps[j] *= factor
+        py[j] *= factor
     return yy / sy
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from ....core import compiled
-from ....types import Array, Mask
+from ....types import Array, Mask, States
+from ...norms import all_finite
 from ..model import Point
 from .compact import CompactMatrix
 from .convexify import LIMITS
@@ -18,7 +19,7 @@ from .convexify import LIMITS
 __all__ = ["MEMORY", "LimitedCurvature", "LimitedMatrix"]
 
 MEMORY = 10  # pairs kept; four times as many save 5 % of the iterations
-ROOM = 4 * MEMORY  # places for pairs: the last ones move to the front only when all are taken
+ROOM = 2 * MEMORY  # places for pairs: the last ones move to the front only when all are taken
 PAIRING = 1e-8  # pairs with s·y below this share of |s||y| are left out
 
 
@@ -28,9 +29,9 @@ class LimitedMatrix(CompactMatrix):
     def __init__(self, scale: float, S: Array, Y: Array) -> None:
         self._scale, self._S, self._Y = scale, S, Y
 
-    def step(self, g: Array) -> Array:
-        """−B⁻¹·g (n,)."""
-        return limited_step(self._scale, self._S, self._Y, g)
+    def step(self, g: Array, lower: Array, upper: Array, states: States) -> Array | None:
+        """−B⁻¹·g (n,), or None where that leaves the bounds (n,) or one of them holds a variable already."""
+        return limited_step(self._scale, self._S, self._Y, g, lower, upper, states)
 
     def __getattr__(self, name: str) -> Array:
         """D, W and M, made when they are asked for: only where variables are held at bounds."""
@@ -52,8 +53,15 @@ def _compact(scale: float, S: Array, Y: Array) -> tuple[Array, Array, Array]:
 
 
 @compiled
-def limited_step(scale: float, S: Array, Y: Array, g: Array) -> Array:
-    """−B⁻¹·g (n,) by the two loops over the pairs (k, n) (Nocedal 1980)."""
+def limited_step(
+    scale: float, S: Array, Y: Array, g: Array, lower: Array, upper: Array, states: States
+) -> Array | None:
+    """−B⁻¹·g (n,) by the two loops over the pairs (k, n) (Nocedal 1980), if no bound is in the way.
+
+    None unless all ``states`` (n,) are 0 and the step is finite and inside the bounds (n,).
+    """
+    if states.any():
+        return None
     d = -g
     shares = np.empty(len(S))
     for i in range(len(S) - 1, -1, -1):
@@ -62,7 +70,7 @@ def limited_step(scale: float, S: Array, Y: Array, g: Array) -> Array:
     d /= scale
     for s, y, share in zip(S, Y, shares, strict=True):
         d += (share - y @ d) * s
-    return d
+    return d if all_finite(d) and (d >= lower).all() and (d <= upper).all() else None
 
 
 class LimitedCurvature:
@@ -110,6 +118,7 @@ def normalized_pair(
     sy, yy = float(s @ y), float(y @ y)
     if not (np.isfinite(yy) and sy > pairing * np.sqrt(float(s @ s) * yy)):
         return 0.0
-    s /= np.sqrt(sy)
-    y /= np.sqrt(sy)
+    factor = 1.0 / np.sqrt(sy)
+    s *= factor
+    y *= factor
     return yy / sy

@@ -14,7 +14,6 @@ from scipy.linalg import lapack
 from ....types import Array, Indices
 from ...norms import all_finite, largest
 from ..curvature.compact import CompactMatrix
-from ..curvature.limited import LimitedMatrix
 from .active_set import RESIDUAL, SIGN_TOLERANCE, SMALLEST_STEP
 from .qp import ABOVE, BELOW, CORNER, QPSolution, States
 
@@ -33,10 +32,6 @@ def solve_compact(
     ``low`` and ``high`` (m + n,) hold the boxes of the rows' multipliers, then the bounds of the step.
     """
     n, m = g.size, b.size
-    if isinstance(B, LimitedMatrix) and not states.any():
-        d = B.step(g)
-        if (d >= low).all() and (d <= high).all() and all_finite(d):
-            return QPSolution(d, b, np.zeros(n), states)
     states, fewest, patience = states.copy(), n + m + 1, PATIENCE
     for _ in range(SYSTEMS):
         known = states != CORNER

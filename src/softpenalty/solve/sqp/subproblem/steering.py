@@ -16,6 +16,7 @@ import piqp
 from ....types import Array, Mask
 from ...norms import largest
 from ..curvature.compact import CompactMatrix
+from ..curvature.limited import LimitedMatrix
 from ..curvature.source import Matrix
 from .active_set import solve_from_guess
 from .compact import solve_compact
@@ -78,6 +79,10 @@ class Subproblem:
 
     def solve(self, g: Array, B: Matrix, a: Array, b: Array, lower: Array, upper: Array) -> Step | None:
         """Step and multipliers; None when even the elastic problem breaks down numerically."""
+        if isinstance(B, LimitedMatrix):
+            d = B.step(g, lower, upper, self._states)
+            if d is not None:
+                return Step(d, b, np.zeros(self.n), self.equality, True)
         low, high = boxes(self._low, self._high, lower, upper)
         if isinstance(B, CompactMatrix):
             solution = solve_compact(g, B, a, b, low, high, self._states)
