@@ -75,7 +75,7 @@ def test_the_merit_is_balanced_where_that_promises_enough_and_else_exact():
         local = linearize(Point(np.zeros(3), 0.0, r, g, np.diag(lengths), lengths), floor)
         rows = local.a, local.b, local.v, floor
         shares = 2.0, EXACT_SHARE, EXACT_GOAL
-        plan = weigh_step(g, np.eye(3), *rows, d, y, np.zeros(3), lengths, *shares)
+        plan = weigh_step(g, float(d @ d), *rows, d, y, np.zeros(3), lengths, *shares)
         step = Step(d, y, np.zeros(3), equality, True)
         merit, fall = choose(equality, local, step, plan)
         balanced = BalancedMerit(y, plan.weights, equality, ALPHA)
@@ -116,7 +116,7 @@ def test_weights_that_promise_too_little_are_raised_to_the_goal():
     # One row, met by a step of −1 along which nothing else changes; a curvature of 10 asks for more than 2·y.
     for y, expected in ((0.1, EXACT_GOAL * 10.0), (4.0, 2.0 * 4.0)):
         plan = weigh_step(
-            none, np.full((1, 1), 10.0), np.ones((1, 1)), one, one, none, -one, y * one, none, one,
+            none, 10.0, np.ones((1, 1)), one, one, none, -one, y * one, none, one,
             2.0, EXACT_SHARE, EXACT_GOAL,
         )  # fmt: skip
         assert (plan.curved, plan.predicted) == (10.0, expected)

@@ -85,8 +85,9 @@ def test_rows_and_merits(n, m, seed):
     y = rng.normal(size=m)
     point = TWINS["Point"](x, 3.0, r, g, A, lengths)
     local, M = alike("linearize", "Local", point, floor), rng.normal(size=(n, n))
+    curved = agree("curvature_along", M @ M.T, d, rtol=1e-10)
     rows = local.a, local.b, local.v, floor
-    plan = alike("weigh_step", "Plan", g, M @ M.T, *rows, d, y, weights, lengths, 2.0, 0.1, 0.5, rtol=1e-10)
+    plan = alike("weigh_step", "Plan", g, curved, *rows, d, y, weights, lengths, 2.0, 0.1, 0.5, rtol=1e-10)
     for units in (None, lengths):
         for name, more in (("BalancedMerit", [0.1]), ("ExactMerit", [])):
             merits = [kind(y, weights, equality, *more) if more else kind(weights, equality)
@@ -163,6 +164,14 @@ def test_the_curvature(n, m, k, convex, seed):
     corner = rng.random(m) < 0.5
     B, _ = agree("secant_matrix", S, G, J, k, y, A, corner, 1.0, SECANT, rtol=1e-6, atol=1e-6)
     agree("is_definite", B, 0.0)
+    pairs = S[:k] / np.sqrt(k), G[:k]
+    g, free, states = rng.normal(size=n), np.full(n, np.inf), np.zeros(n, dtype=np.int8)
+    for bounds in ((-free, free), (-free, np.full(n, 1e-3)), (np.full(n, np.nan), free)):
+        for held in (states, states + np.int8(1)):
+            agree("limited_step", 0.7, *pairs, g, *bounds, held, rtol=1e-8, atol=1e-8)
+    for sign in (1.0, -1.0):
+        change = sign * (g + np.abs(rng.normal(size=n)))
+        agree("normalized_pair", 0.0 * change, change, -change, sign * change, *np.empty((2, n)), 1e-8)
     both("remember", S, G, J, 1, *rng.normal(size=(4, n)), *rng.normal(size=(2, m, n)))
 
 

@@ -19,6 +19,7 @@ class Line:
     """A problem of one variable, f(t) and row errors r(t), that remembers where it was asked."""
 
     spacing = float(np.finfo(float).eps)  # of the objective's values
+    lower, upper = np.array([-np.inf]), np.array([np.inf])
 
     def __init__(
         self,
@@ -47,12 +48,19 @@ class Line:
         self.differentiated.append(float(point.x[0]))
         return self.differentiable(float(point.x[0]))
 
-    def search(self, predicted: float, t: float = 1.0, weight: float = 1.0, far: float = np.inf) -> Search:
+    def search(
+        self,
+        predicted: float,
+        t: float = 1.0,
+        weight: float = 1.0,
+        far: float = np.inf,
+        lengthen: bool = False,
+    ) -> Search:
         start = self.at(np.zeros(1))
         self.tried.clear()
         m = start.r.size
         merit = ExactMerit(np.full(m, weight), np.zeros(m, dtype=bool))
-        return search(self, start, np.ones(1), merit, predicted, t, far, np.ones(m))
+        return search(self, start, np.ones(1), merit, predicted, t, far, np.ones(m), lengthen)
 
 
 def test_a_full_step_that_keeps_its_promise_is_taken():
@@ -162,3 +170,50 @@ def test_coarse_values_are_compared_as_far_as_they_go():
     assert line.search(predicted=1e-9).t == 1.0
     line.spacing = float(np.finfo(float).eps)
     assert line.search(predicted=1e-9).t < 1e-4  # only changes of less than 1e-13 pass
+
+
+@pytest.mark.parametrize("minimum", [2.5, 7.0])
+def test_values_lead_to_the_minimum_of_a_parabola_by_one_gradient(minimum):
+    line = Line(lambda t: (t - minimum) ** 2)
+    found = line.search(predicted=2.0 * minimum, lengthen=True)
+    assert line.tried == [1.0, pytest.approx(minimum)]
+    assert line.differentiated == [pytest.approx(minimum)]
+    assert found.t == pytest.approx(minimum) and found.trials == 2
+
+
+@pytest.mark.parametrize("minimum", [0.6, 1.0, 1.9])
+def test_a_step_that_is_nearly_long_enough_stays(minimum):
+    line = Line(lambda t: (t - minimum) ** 2)
+    assert line.search(predicted=2.0 * minimum, lengthen=True).t == 1.0
+    assert line.tried == [1.0]
+
+
+def test_a_longer_step_that_is_no_better_is_not_taken():
+    line = Line(lambda t: -t if t < 1.5 else 10.0)
+    found = line.search(predicted=1.0, lengthen=True)
+    assert found.t == 1.0 and found.trials == 2
+    assert line.differentiated == [1.0]
+
+
+def test_a_longer_step_that_is_not_defined_is_not_taken():
+    line = Line(lambda t: -t if t < 1.5 else np.nan)
+    assert line.search(predicted=1.0, lengthen=True).t == 1.0
+
+
+def test_no_longer_step_leaves_the_bounds():
+    line = Line(lambda t: (t - 5.0) ** 2)
+    line.upper = np.array([3.0])
+    assert line.search(predicted=10.0, lengthen=True).t == 1.0
+    assert line.tried == [1.0]
+
+
+def test_rounding_calls_for_no_longer_step():
+    line = Line(lambda t: 1.0)  # what is left of a fall of 1e-14
+    assert line.search(predicted=1e-14, lengthen=True).t == 1.0
+    assert line.tried == [1.0]
+
+
+def test_where_a_longer_step_has_no_derivatives_a_shorter_one_is_tried():
+    line = Line(lambda t: (t - 5.0) ** 2, differentiable=lambda t: t < 2.0)
+    found = line.search(predicted=10.0, lengthen=True)
+    assert found.t == pytest.approx(5.0 * RETREAT)

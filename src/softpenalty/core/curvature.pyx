@@ -9,7 +9,7 @@ from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport daxpy, ddot, dgemm, dgemv
 from scipy.linalg.cython_lapack cimport dpotrf, dsyev
 
-from .arrays cimport Numbers, data, length, mask, matrix, plain
+from .arrays cimport Numbers, data, length, mask, matrix, plain, vector
 
 cnp.import_array()
 
@@ -81,7 +81,7 @@ cdef void remove_part(double* v, double* s, double* V, double* share, double* pa
 cdef void bfgs(
     double* B, int n, int k, double* S, double* Y, double* ss, double* sy, double gamma, double lowest_scalar,
     double highest_scalar, double damping, double* V, double* share, double* parts, double* scaled, double* diagonal,
-    double* work, bint spanned,
+    double* work,
 ) noexcept:
     """Powell-damped BFGS over the pairs: always definite."""
     cdef int i, j, kept = 0
@@ -89,9 +89,7 @@ cdef void bfgs(
     cdef bint any_positive = False
     cdef Numbers Bs, change
     for i in range(k):
-        if sy[i] > 0.0 and not spanned:
-            start = dot(n, Y + i * n, Y + i * n) / sy[i]
-        elif sy[i] > 0.0 and (not any_positive or sy[i] / ss[i] < start):
+        if sy[i] > 0.0 and (not any_positive or sy[i] / ss[i] < start):
             start = sy[i] / ss[i]
             any_positive = True
     start = min(max(start, lowest_scalar), highest_scalar)
@@ -122,6 +120,54 @@ cdef void bfgs(
         memset(B, 0, n * <size_t> n * sizeof(double))
         for j in range(n):
             B[j * (n + 1)] = gamma
+
+
+def limited_step(double scale, S, Y, g, lower, upper, states):
+    cdef cnp.ndarray S_ = plain(S), Y_ = plain(Y), g_ = plain(g), l_ = plain(lower), u_ = plain(upper), s_ = states
+    cdef int n = length(g_), k = <int> cnp.PyArray_DIM(S_, 0), i, j
+    for j in range(n):
+        if (<signed char*> cnp.PyArray_DATA(s_))[j]:
+            return None
+    cdef cnp.ndarray d_ = vector(n)
+    cdef Numbers pS = data(S_), pY = data(Y_), d = data(d_)
+    cdef double part
+    cdef Numbers shares = <double*> malloc((k + 1) * sizeof(double))
+    if shares == NULL:
+        raise MemoryError
+    for j in range(n):
+        d[j] = -data(g_)[j]
+    for i in range(k - 1, -1, -1):
+        shares[i] = dot(n, pS + i * n, d)
+        part = -shares[i]
+        daxpy(&n, &part, pY + i * n, &STEP, d, &STEP)
+    for j in range(n):
+        d[j] /= scale
+    for i in range(k):
+        part = shares[i] - dot(n, pY + i * n, d)
+        daxpy(&n, &part, pS + i * n, &STEP, d, &STEP)
+    free(shares)
+    for j in range(n):
+        if not (isfinite(d[j]) and data(l_)[j] <= d[j] <= data(u_)[j]):
+            return None
+    return d_
+
+
+def normalized_pair(x, new_x, g, new_g, s, y, double pairing):
+    cdef cnp.ndarray x_ = plain(x), to_ = plain(new_x), g_ = plain(g), after_ = plain(new_g), s_ = s, y_ = y
+    cdef int n = length(x_), j
+    cdef Numbers ps = data(s_), py = data(y_)
+    cdef double sy, yy, factor
+    for j in range(n):
+        ps[j] = data(to_)[j] - data(x_)[j]
+        py[j] = data(after_)[j] - data(g_)[j]
+    sy, yy = dot(n, ps, py), dot(n, py, py)
+    if not (isfinite(yy) and sy > pairing * sqrt(dot(n, ps, ps) * yy)):
+        return 0.0
+    factor = 1.0 / sqrt(sy)
+    for j in range(n):
+        ps[j] *= factor
+        py[j] *= factor
+    return yy / sy
 
 
 def remember(S, G, J, int k, x, new_x, g, new_g, A, new_A):
@@ -188,9 +234,6 @@ def secant_matrix(S, G, J, int k, y, A, corner, double scalar, settings):
         else:
             for j in range(n):
                 diagonal[j] = gamma
-        if m == 0 and n > most:
-            bfgs(B, n, k, pS, Y, ss, sy, gamma, low, high, damping, V, share, parts, scaled, diagonal, work, False)
-            return B_, gamma
         for i in range(k):
             v = V + kept * n
             for j in range(n):
@@ -222,7 +265,7 @@ def secant_matrix(S, G, J, int k, y, A, corner, double scalar, settings):
                     memcpy(B, augmented, entries * sizeof(double))
                     return B_, gamma
                 weight *= growth
-        bfgs(B, n, k, pS, Y, ss, sy, gamma, low, high, damping, V, share, parts, scaled, diagonal, work, True)
+        bfgs(B, n, k, pS, Y, ss, sy, gamma, low, high, damping, V, share, parts, scaled, diagonal, work)
         return B_, gamma
     finally:
         free(memory)

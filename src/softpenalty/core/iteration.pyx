@@ -62,18 +62,24 @@ def linearize(point, floor):
     return Local(a, b, v, size_of(data(g_), n), x_size if x_size > 1.0 else 1.0)
 
 
-def weigh_step(g, B, a, b, v, floor, d, y, weights, lengths, double factor, double share, double goal):
-    cdef cnp.ndarray g_ = plain(g), B_ = plain(B), a_ = plain(a), b_ = plain(b), v_ = plain(v)
+def curvature_along(B, d):
+    cdef cnp.ndarray B_ = plain(B), d_ = plain(d)
+    cdef int n = length(d_)
+    cdef cnp.ndarray product = vector(n)
+    dgemv(b"T", &n, &n, &ONE, data(B_), &n, data(d_), &STEP, &ZERO, data(product), &STEP)
+    return ddot(&n, data(product), &STEP, data(d_), &STEP)
+
+
+def weigh_step(g, double curved, a, b, v, floor, d, y, weights, lengths, double factor, double share, double goal):
+    cdef cnp.ndarray g_ = plain(g), a_ = plain(a), b_ = plain(b), v_ = plain(v)
     cdef cnp.ndarray f_ = plain(floor), d_ = plain(d), y_ = plain(y), w_ = plain(weights), l_ = plain(lengths)
     cdef int n = length(g_), m = length(b_), i
-    cdef cnp.ndarray change = vector(m), w = vector(m), own = vector(m), product = vector(n)
+    cdef cnp.ndarray change = vector(m), w = vector(m), own = vector(m)
     cdef Numbers pc = data(change), pw = data(w)
-    cdef double slope, curved, predicted, needed, kept, fall, total = 0.0, penalty = 0.0, rise
+    cdef double slope, predicted, needed, kept, fall, total = 0.0, penalty = 0.0, rise
     if m:
         dgemv(b"T", &n, &m, &ONE, data(a_), &n, data(d_), &STEP, &ZERO, pc, &STEP)
     slope = ddot(&n, data(g_), &STEP, data(d_), &STEP)
-    dgemv(b"T", &n, &n, &ONE, data(B_), &n, data(d_), &STEP, &ZERO, data(product), &STEP)
-    curved = ddot(&n, data(product), &STEP, data(d_), &STEP)
     predicted = 0.0
     for i in range(m):
         fall = data(v_)[i] - broken(data(b_)[i] + pc[i], data(f_)[i])

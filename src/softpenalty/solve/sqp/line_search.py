@@ -1,4 +1,8 @@
-"""Shorten a step until the merit falls; step back from points where the problem is not defined."""
+"""Shorten a step until the merit falls; step back from points where the problem is not defined.
+
+Without rows, values also tell where a longer step is better: a value is cheaper than a gradient, and one long
+step than several.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,9 @@ ROUNDING = 1e-13  # relative to the merit: changes below it are not visible
 SHRINK = (0.1, 0.5)  # limits of one reduction by interpolation
 RETREAT = 0.25  # reduction after an undefined point
 MAX_TRIALS = 40
+LONGER = 2.0  # a minimum along the step this many times as far away calls for a longer one
+LENGTHENING = 10.0  # at most, at one go
+VISIBLE = 100.0  # a fall of so many roundings shows where the minimum is
 SHORTEST = 1e-9  # shorter steps mean that the direction does not descend
 
 
@@ -31,7 +38,15 @@ class Search:
 
 
 def search(
-    model: Model, point: Point, d: Array, merit: Merit, predicted: float, t: float, far: float, unit: Array
+    model: Model,
+    point: Point,
+    d: Array,
+    merit: Merit,
+    predicted: float,
+    t: float,
+    far: float,
+    unit: Array,
+    lengthen: bool = False,
 ) -> Search:
     """Backtrack from ``t`` along ``d`` (n,).
 
@@ -42,6 +57,7 @@ def search(
     predicted : fall of objective + merit that the model of the problem predicts for the full step
     t : first step length
     far : sum of violations, in units ``unit`` (m,), beyond which no point is accepted
+    lengthen : whether to look at longer steps where the first one is accepted, for problems without rows
     """
     start = point.f + merit.penalty(point.r, point.length)
     slack = max(ROUNDING * abs(start), model.spacing * abs(point.f))
@@ -53,6 +69,8 @@ def search(
         if defined and total_broken(new.r, model.floor, unit) <= far:
             value = new.f + merit.penalty(new.r, point.length)
             if value <= start - ARMIJO * t * predicted + slack:
+                if lengthen and trial == 1 and predicted * t > VISIBLE * slack:
+                    new, t, trial = lengthened(model, point, d, new, predicted, t)
                 if model.differentiate(new):
                     return Search(new, t, trial)
                 defined = False
@@ -65,3 +83,27 @@ def search(
         if t < shortest:
             break
     return Search(None, t, trial)
+
+
+def lengthened(
+    model: Model, point: Point, d: Array, new: Point, predicted: float, t: float
+) -> tuple[Point, float, int]:
+    """The best of longer steps inside the bounds, its length, and the number of trials with the first one.
+
+    As long as the parabola through the values at ``point`` and ``new`` with the slope −``predicted`` has its
+    minimum much farther away, or none, that is where to look.
+    """
+    trial = 1
+    while trial < MAX_TRIALS:
+        excess = new.f - point.f + predicted * t
+        farther = predicted * t / (2.0 * excess) if excess > 0.0 else np.inf
+        longer = t * min(farther, LENGTHENING)
+        x = point.x + longer * d
+        if farther < LONGER or (x < model.lower).any() or (x > model.upper).any():
+            break
+        other = model.at(x)
+        trial += 1
+        if not other.f < new.f:
+            break
+        new, t = other, longer
+    return new, t, trial

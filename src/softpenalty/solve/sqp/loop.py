@@ -16,7 +16,8 @@ from ..status import SUCCESSES, Status
 from ..tolerances import Tolerances
 from ..watch import StopError, Watch
 from .curvature.exact import ExactCurvature
-from .curvature.secant import SecantCurvature
+from .curvature.large import secant_curvature
+from .curvature.secant import SPANNED
 from .curvature.source import Curvature
 from .doctor import diagnose
 from .infeasibility import conflict, is_stuck
@@ -25,7 +26,7 @@ from .merit import Plan, choose, weigh
 from .model import Model, Point, distance, steps_to
 from .recovery import TRY_AGAIN, lower_elastic_weight, restart, revive, stiffen
 from .state import ALMOST_FEASIBLE, FIRST, SECOND, Ending, Iterate, Local, State, Strategy, linearize
-from .stopping import STALLED_FALL, TINY_STEP, reason, seen
+from .stopping import CALMER, STALLED_FALL, TINY_STEP, reason, seen
 from .subproblem.steering import Step, Subproblem
 
 __all__ = ["Attempt", "run_attempts"]
@@ -52,14 +53,14 @@ def run_attempts(
     exact_hessian : whether to use the user's second derivatives (the second attempt never does)
     noisy : asked once where a step must be very short: are the functions too noisy for differences?
     """
-    curvature = ExactCurvature(model) if exact_hessian else SecantCurvature(model.n, model.m)
+    curvature = ExactCurvature(model) if exact_hessian else secant_curvature(model.n, model.m)
     attempt = Attempt(model, FIRST, curvature, tolerances, watch, 0)
     attempt.noisy = noisy
     try:
         first = attempt.run()
         if first.status not in TRY_AGAIN:
             return first
-        secant = SecantCurvature(model.n, model.m)
+        secant = secant_curvature(model.n, model.m)
         attempt = Attempt(model, SECOND, secant, tolerances, watch, first.iterations + 1)
         return attempt.run()
     except StopError as stop:
@@ -145,6 +146,8 @@ class Attempt:
             merit = state.point.f + plan.penalty
             if merit < state.lowest - STALLED_FALL * max(state.f_unit, abs(merit)):
                 state.lowest, state.stalled = merit, 0
+            elif model.n > SPANNED and iterate.measure.stationarity < CALMER * state.calmest:
+                state.calmest, state.stalled = iterate.measure.stationarity, 0
             else:
                 state.stalled += 1
         status = reason(iterate, state, self.tolerances, local, step)
@@ -164,7 +167,7 @@ class Attempt:
             return None if restart(self) else Status.NO_PROGRESS
         merit, fall = choose(model.equality, local, step, plan)
         t = self.first_length(local, step)
-        found = search(model, state.point, step.d, merit, fall, t, state.far, state.unit)
+        found = search(model, state.point, step.d, merit, fall, t, state.far, state.unit, not model.m)
         state.trials = found.trials
         if self.noisy is not None and (found.point is None or found.t < SHORT_STEP):
             noisy, self.noisy = self.noisy, None

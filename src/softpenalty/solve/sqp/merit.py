@@ -17,6 +17,7 @@ import numpy as np
 
 from ...core import compiled
 from ...types import Array, Mask
+from .curvature.source import Matrix
 from .model import Model, Point
 from .state import Local
 from .subproblem.steering import Step
@@ -87,7 +88,7 @@ class Plan:
 
 
 def weigh(
-    model: Model, point: Point, B: Array, local: Local, step: Step, weights: Array, factor: float
+    model: Model, point: Point, B: Matrix, local: Local, step: Step, weights: Array, factor: float
 ) -> Plan:
     """Let the exact merit's weights follow the multipliers, and predict what the step gains.
 
@@ -96,16 +97,28 @@ def weigh(
     weights : (m,) the last ones, in the rows' own units
     factor : times |multiplier|: the least that a weight may be
     """
+    if isinstance(B, np.ndarray):
+        curved = curvature_along(B, step.d)
+    elif not model.m:  # only bounds, with multipliers z, so that B·d = −g − z
+        curved = -float(point.g @ step.d) - float(step.z @ step.d)
+    else:
+        curved = float(step.d @ (B @ step.d))
     rows = local.a, local.b, local.v, model.floor
     return weigh_step(
-        point.g, B, *rows, step.d, step.y, weights, point.length, factor, EXACT_SHARE, EXACT_GOAL
+        point.g, curved, *rows, step.d, step.y, weights, point.length, factor, EXACT_SHARE, EXACT_GOAL
     )
+
+
+@compiled
+def curvature_along(B: Array, d: Array) -> float:
+    """d·Bd."""
+    return float(d @ (B @ d))
 
 
 @compiled
 def weigh_step(
     g: Array,
-    B: Array,
+    curved: float,
     a: Array,
     b: Array,
     v: Array,
@@ -118,12 +131,14 @@ def weigh_step(
     share: float,
     goal: float,
 ) -> Plan:
-    """The plan with weights of ``factor``·|y| or more, raised to ``goal`` where below ``share``."""
+    """The plan of a step with d·Bd = ``curved``.
+
+    The weights are ``factor``·|y| or more, raised to ``goal`` where they promise less than ``share`` of that.
+    """
     change = a @ d
     errors = b + change
     fall = v - np.maximum(errors, floor * errors)
     slope = float(g @ d)
-    curved = float(d @ (B @ d))
     needed = factor * np.abs(y)
     weights = np.maximum(needed, 0.5 * (weights * lengths + needed))
     predicted = float(weights @ fall) - slope

@@ -12,6 +12,7 @@ from ...types import Array
 from ..norms import largest
 from ..status import Status
 from ..tolerances import Measure, Sizes
+from .curvature.source import Matrix
 from .doctor import Diagnosis
 from .model import Model, Point, total_broken
 
@@ -120,7 +121,7 @@ class State:
     Attributes
     ----------
     point : the current point with its derivatives
-    B : (n, n) matrix of the next subproblem
+    B : matrix (n, n) of the next subproblem
     weights : (m,) of the exact merit, in the rows' own units
     unit : (m,) what violations are divided by to compare points with the start
     far : sum of violations in those units beyond which no point is accepted
@@ -129,13 +130,13 @@ class State:
     iteration : counted over all attempts
     trials : points of the last line search
     failures, restarts, short_steps : since something went well: failed searches, restarts, short steps
-    stalled, lowest : feasible iterations without a fall below this merit
+    stalled, lowest, calmest : feasible iterations without a fall below this merit or this stationarity
     stuck, looks : iterations with a certificate that nothing nearby is less violated; looks elsewhere
     reaches : lengths of the steps made
     """
 
     point: Point
-    B: Array
+    B: Matrix
     weights: Array
     unit: Array
     far: float
@@ -149,6 +150,7 @@ class State:
     short_steps: int = 0
     stalled: int = 0
     lowest: float = np.inf
+    calmest: float = np.inf
     stuck: int = 0
     looks: int = 0
     reaches: list[float] = field(default_factory=list)

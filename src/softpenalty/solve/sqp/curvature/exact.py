@@ -5,7 +5,8 @@ from __future__ import annotations
 from ....types import Array, Mask
 from ..model import Model, Point
 from .convexify import definite
-from .secant import SecantCurvature
+from .large import secant_curvature
+from .source import Matrix
 
 __all__ = ["ExactCurvature"]
 
@@ -16,14 +17,14 @@ class ExactCurvature:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._last: Array | None = None
-        self._secant = SecantCurvature(model.n, model.m)
+        self._secant = secant_curvature(model.n, model.m)
 
-    def begin(self, point: Point, scale: float) -> Array:
+    def begin(self, point: Point, scale: float) -> Matrix:
         """The plain multiple of the identity: where to go without multipliers is not known."""
         self._last = None
         return self._secant.begin(point, scale)
 
-    def move(self, old: Point, new: Point, y: Array, corner: Mask) -> Array:
+    def move(self, old: Point, new: Point, y: Array, corner: Mask) -> Matrix:
         """The Hessian at ``new``; where it is not known, the last one or, without any, a secant one."""
         H = self._model.hessian(new, y)
         if H is not None:

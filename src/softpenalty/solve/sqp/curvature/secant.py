@@ -21,7 +21,15 @@ from .convexify import (
     is_definite,
 )
 
-__all__ = ["SecantCurvature", "damped_bfgs"]
+__all__ = [
+    "SPANNED",
+    "SecantCurvature",
+    "bfgs_products",
+    "damped_bfgs",
+    "initial_matrix",
+    "pairs_kept",
+    "sr1_products",
+]
 
 PAIRING = 1e-8  # s·y and SR1 denominators below this share of |s||y| carry no curvature
 FADING = 0.1  # on the scalar curvature when no pair has a positive one
@@ -38,6 +46,12 @@ SETTINGS = (
 )  # fmt: skip
 
 
+def pairs_kept(n: int, m: int) -> int:
+    """How many pairs of n variables and m rows to keep."""
+    pairs = MEMORY[1] * n if n <= SPANNED else MEMORY[2]
+    return max(MEMORY[0], min(pairs, MEMORY_ENTRIES // max(1, m * n)))
+
+
 class SecantCurvature:
     """SR1 rebuilt at every iteration from the last steps with the current multipliers.
 
@@ -46,8 +60,7 @@ class SecantCurvature:
     """
 
     def __init__(self, n: int, m: int) -> None:
-        pairs = MEMORY[1] * n if n <= SPANNED else MEMORY[2]
-        self.memory = max(MEMORY[0], min(pairs, MEMORY_ENTRIES // max(1, m * n)))
+        self.memory = pairs_kept(n, m)
         self.n, self.m = n, m
         self.scalar = 1.0
         self.count = 0
@@ -120,13 +133,8 @@ def secant_matrix(
         weighted = y.nonzero()[0]
         Y = G + np.tensordot(y[weighted], J[:, weighted], (0, 1)) if weighted.size else G
         ss, sy = np.vecdot(S, S), np.vecdot(S, Y)
-        good = (sy > PAIRING * np.sqrt(ss * np.vecdot(Y, Y))).nonzero()[0]
-        scalar = float(sy[good[-1]] / ss[good[-1]]) if good.size else FADING * scalar
-        gamma = min(max(scalar, LIMITS[0]), LIMITS[1])
-        diagonal = _diagonal(S, Y, gamma) if len(S) > 1 else np.full(S.shape[1], gamma)
-        if y.size == 0 and S.shape[1] > SPANNED:
-            return damped_bfgs(S, Y, ss, sy, gamma, spanned=False), gamma
-        B = _sr1(S, Y, ss, diagonal)
+        gamma, diagonal = initial_matrix(S, Y, ss, sy, scalar)
+        B = _assembled(diagonal, *sr1_products(S, Y, ss, diagonal))
         if is_definite(B, DEFINITE * gamma):
             return B, gamma
         if corner.any():
@@ -138,6 +146,14 @@ def secant_matrix(
         return damped_bfgs(S, Y, ss, sy, gamma), gamma
 
 
+def initial_matrix(S: Array, Y: Array, ss: Array, sy: Array, scalar: float) -> tuple[float, Array]:
+    """The scalar curvature, from the newest pair (k, n) that has one or the last, and a diagonal (n,)."""
+    good = (sy > PAIRING * np.sqrt(ss * np.vecdot(Y, Y))).nonzero()[0]
+    scalar = float(sy[good[-1]] / ss[good[-1]]) if good.size else FADING * scalar
+    gamma = min(max(scalar, LIMITS[0]), LIMITS[1])
+    return gamma, _diagonal(S, Y, gamma) if len(S) > 1 else np.full(S.shape[1], gamma)
+
+
 def _diagonal(S: Array, Y: Array, gamma: float) -> Array:
     """Each variable's own curvature over all steps, near the scalar one."""
     # Variables that never moved get the scalar curvature: (0 + γ·tiny)/(0 + tiny).
@@ -147,8 +163,8 @@ def _diagonal(S: Array, Y: Array, gamma: float) -> Array:
     return limited
 
 
-def _sr1(S: Array, Y: Array, ss: Array, diagonal: Array) -> Array:
-    """SR1 over the pairs (k, n) from a diagonal (n,)."""
+def sr1_products(S: Array, Y: Array, ss: Array, diagonal: Array) -> tuple[Array, Array]:
+    """Vectors (≤k, n) and the shares (≤k,) of their outer products that SR1 over the pairs (k, n) adds."""
     V, share, kept = np.empty_like(S), np.empty(len(S)), 0
     for s, residual, length in zip(S, Y - diagonal * S, ss.tolist(), strict=True):
         v = residual - (share[:kept] * (V[:kept] @ s)) @ V[:kept]
@@ -156,21 +172,22 @@ def _sr1(S: Array, Y: Array, ss: Array, diagonal: Array) -> Array:
         if vs * vs > PAIRING * PAIRING * v.dot(v) * length:
             V[kept], share[kept] = v, 1.0 / vs
             kept += 1
-    return _assembled(diagonal, V[:kept], share[:kept])
+    return V[:kept], share[:kept]
 
 
-def damped_bfgs(S: Array, Y: Array, ss: Array, sy: Array, gamma: float, spanned: bool = True) -> Array:
-    """Powell-damped BFGS over the pairs (k, n) from their smallest curvature: always definite.
+def damped_bfgs(S: Array, Y: Array, ss: Array, sy: Array, gamma: float) -> Array:
+    """Powell-damped BFGS over the pairs (k, n) from their smallest curvature: always definite."""
+    start, V, share = bfgs_products(S, Y, ss, sy, gamma)
+    B = _assembled(np.full(S.shape[1], start), V, share)
+    return B if is_definite(B, 0.0) else gamma * np.eye(S.shape[1])
 
-    Where neither pairs nor rows span the space, most directions have no other curvature than the one begun
-    with: then it is the largest along the newest pair, as in limited-memory methods (Liu & Nocedal 1989).
-    """
+
+def bfgs_products(S: Array, Y: Array, ss: Array, sy: Array, gamma: float) -> tuple[float, Array, Array]:
+    """What damped BFGS begins with, vectors (≤2k, n) and the shares (≤2k,) of their outer products."""
     k, n = S.shape
     curved = np.flatnonzero(sy > 0.0)
     start = gamma
-    if curved.size and not spanned:
-        start = float(np.vecdot(Y[curved[-1]], Y[curved[-1]]) / sy[curved[-1]])
-    elif curved.size:
+    if curved.size:
         start = float((sy[curved] / ss[curved]).min())
     start = min(max(start, LIMITS[0]), LIMITS[1])
     V, share, kept = np.empty((2 * k, n)), np.empty(2 * k), 0
@@ -186,8 +203,7 @@ def damped_bfgs(S: Array, Y: Array, ss: Array, sy: Array, gamma: float, spanned:
         V[kept : kept + 2] = change, Bs
         share[kept : kept + 2] = 1.0 / product, -1.0 / sBs
         kept += 2
-    B = _assembled(np.full(n, start), V[:kept], share[:kept])
-    return B if is_definite(B, 0.0) else gamma * np.eye(n)
+    return start, V[:kept], share[:kept]
 
 
 def _assembled(diagonal: Array, V: Array, share: Array) -> Array:

@@ -9,19 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....core import compiled
-from ....types import Array, Mask
+from ....types import Array, Mask, States
 
 __all__ = ["ABOVE", "BELOW", "CORNER", "QP", "QPSolution", "States", "boxes", "in_corner", "violation_qp"]
-
-States = NDArray[np.int8]  # (m + n,): one of the three for each row, then for each variable
 
 NO_CURVATURE = 1e-8  # only to make a QP without objective definite
 
 BELOW, CORNER, ABOVE = -1, 0, 1
-"""Of a row: slope saturated low, error 0, slope saturated high. Of a variable: lower bound, free, upper."""
+"""States (m + n,) of the rows, then of the variables.
+
+Of a row: slope saturated low, error 0, slope saturated high. Of a variable: lower bound, free, upper.
+"""
 
 
 @dataclass(slots=True)

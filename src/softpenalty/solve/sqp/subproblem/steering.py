@@ -15,7 +15,11 @@ import piqp
 
 from ....types import Array, Mask
 from ...norms import largest
+from ..curvature.compact import CompactMatrix
+from ..curvature.limited import LimitedMatrix
+from ..curvature.source import Matrix
 from .active_set import solve_from_guess
+from .compact import solve_compact
 from .correction import correct
 from .path import solve_path
 from .qp import ABOVE, BELOW, CORNER, QP, QPSolution, States, boxes, in_corner
@@ -73,9 +77,20 @@ class Subproblem:
         self._low = np.where(equality, -np.inf, 0.0)
         self._high = np.full(self.m, np.inf)
 
-    def solve(self, g: Array, B: Array, a: Array, b: Array, lower: Array, upper: Array) -> Step | None:
+    def solve(self, g: Array, B: Matrix, a: Array, b: Array, lower: Array, upper: Array) -> Step | None:
         """Step and multipliers; None when even the elastic problem breaks down numerically."""
-        qp = QP(g, B, a, b, *boxes(self._low, self._high, lower, upper))
+        if isinstance(B, LimitedMatrix):
+            d = B.step(g, lower, upper, self._states)
+            if d is not None:
+                return Step(d, b, np.zeros(self.n), self.equality, True)
+        low, high = boxes(self._low, self._high, lower, upper)
+        if isinstance(B, CompactMatrix):
+            solution = solve_compact(g, B, a, b, low, high, self._states)
+            if solution is not None:
+                self._states = solution.states
+                return self._step(solution, True)
+            B = B.dense()
+        qp = QP(g, B, a, b, low, high)
         solution = solve_from_guess(qp, self._states) or self._library(qp)
         if solution is not None:
             self._states = solution.states
