@@ -137,7 +137,13 @@ def _block(writer: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def skip_inner(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool:
+    """Leave out what kernels are made of."""
+    return skip or name.endswith("_formula") or name in ("apply", "extra_repr")
+
+
 def setup(app: Any) -> None:
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     app.connect("builder-inited", copy_pages, priority=100)  # before anyone looks for pages
     app.connect("source-read", link_pages)
+    app.connect("autodoc-skip-member", skip_inner)
