@@ -61,7 +61,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$",  # every script runs
     "download_all_examples": False,
     "show_memory": False,
-    "min_reported_time": 1e9,
+    "write_computation_times": False,
     "plot_gallery": True,
     "abort_on_example_error": False,
     "remove_config_comments": True,
@@ -120,7 +120,9 @@ def link_pages(app: Any, page: str, source: list[str]) -> None:
     for copied in COPIED:
         original = os.path.relpath(copied, (DOCS / page).parent)
         source[0] = source[0].replace(f"]({original}", f"]({here}/{copied.name}")
-    if not GALLERY.is_dir():
+    if GALLERY.is_dir():
+        source[0] = re.sub(r"\]\(\.\./examples/gallery/(\w+)\.py\)", r"](gallery/\1.rst)", source[0])
+    else:
         source[0] = source[0].replace("\nGallery <gallery/index>\n", "\n")
 
 
