@@ -43,7 +43,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.py"]
 suppress_warnings = ["config.cache"]  # functions among the gallery's settings
-nitpicky = False
+default_role = "py:obj"  # `name` in a docstring is a link where there is something to link to
 templates_path = ["_templates"]
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]

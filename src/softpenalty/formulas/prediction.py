@@ -25,7 +25,9 @@ def predicted_error(
     operator: str = "<",
     kernel: str | Kernel = "softplus",
 ) -> Array:
-    """Return the size of the error that one active constraint is left with (Eqs. 10–14).
+    """Return the size of the error that one active constraint is left with.
+
+    These are the paper's Eqs. 10–14.
 
     Parameters
     ----------
