@@ -16,6 +16,7 @@ from doc_pages import PAGES, ROOT, blocks, differences, run
 from softpenalty.solve.status import SUCCESSES, Status
 
 WITH_PYTHON = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
+FENCED = re.compile(r"^```.*?^```$", flags=re.DOTALL | re.MULTILINE)
 OPTIONAL = {"torch", "jax", "optax", "cooper", "cma", "pymoo", "nlopt", "mystic", "matplotlib"}
 
 
@@ -105,7 +106,26 @@ CHECKS: dict[str, Callable[[dict[str, Any], list[str], str], None]] = {
 }
 
 
-# ------------------------------------------------------------------------------------- commands and statuses
+# --------------------------------------------------------------------------- links, commands and statuses
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+def test_links_lead_somewhere_on_a_code_host_too(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(FENCED, "", page.read_text(encoding="utf-8"))):
+        path, _, anchor = link.partition("#")
+        if path.startswith(("http:", "https:")):
+            continue
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        if anchor:
+            assert anchor in _anchors(target), link
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors of headings, as code hosts and MyST make them."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(FENCED, "", page.read_text(encoding="utf-8")), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
 
 COMMANDS = [
     (page.name, line.split("#")[0].strip())
@@ -150,3 +170,13 @@ def test_every_status_is_explained() -> None:
         assert status.message.startswith(rows[str(status.number)])
     numbers = sorted(status.number for status in SUCCESSES)
     assert f"true for {numbers[0]}, {numbers[1]} and {numbers[2]} only" in text and len(numbers) == 3
+
+
+def test_a_page_that_shows_something_else_is_found_out() -> None:
+    assert not differences("x [6.25 4.  ] after 20 iterations", "x [6.2501 4.0001] after 22 iterations\n")
+    assert differences("x 6.25", "x 7.25")
+    assert differences("held", "saturated")
+    assert differences("a b", "a b c")  # a part is marked as such:
+    assert not differences("a b\n...\n", "a b c")
+    assert not differences("a\n...\nd", "a b c d")
+    assert differences("a\n...\nd", "a b c d e")
