@@ -1,7 +1,7 @@
 """The site: `make docs` builds it into build/docs, offline, with every script of the gallery run.
 
-Pages are Markdown that also reads on a code host: they link to files of the repository by relative paths. Where
-such a file is a page of the site too (benchmarks, changelog), the copy made here is linked instead.
+Pages are Markdown that also reads on a code host: they link to files of the repository by relative paths.
+Where such a file is a page of the site too (benchmarks, changelog), the copy made here is linked instead.
 """
 
 from __future__ import annotations
@@ -90,17 +90,15 @@ html_theme_options = {
 }
 
 
-# ------------------------------------------------------------------------------- pages that are made or copied
+# ------------------------------------------------------------------------------ pages that are made or copied
 
 
 def copy_pages(app: Any) -> None:
-    """Put the benchmarks' pages and the changelog where Sphinx finds them, and the explorer where it is served."""
+    """Put benchmarks and changelog where Sphinx finds them, and the explorer where it is served."""
     GENERATED.mkdir(exist_ok=True)
     for page in COPIED:
         depth = os.path.relpath(page.parent, GENERATED)
-        text = re.sub(
-            r"(\]\()(?!https?:|#)([^)]+)\)", rf"\1{depth}/\2)", page.read_text(encoding="utf-8")
-        )
+        text = re.sub(r"(\]\()(?!https?:|#)([^)]+)\)", rf"\1{depth}/\2)", page.read_text(encoding="utf-8"))
         _write(GENERATED / page.name, text.replace(f"{depth}/docs/", "../"))
     if EXPLORER.is_file():
         target = DOCS / "_static" / "explorer.html"
@@ -126,7 +124,7 @@ def link_pages(app: Any, page: str, source: list[str]) -> None:
         source[0] = source[0].replace("\nGallery <gallery/index>\n", "\n")
 
 
-# -------------------------------------------------------- formulas without a script: browsers know MathML today
+# ------------------------------------------------------ formulas without a script: browsers know MathML today
 
 
 def _inline(writer: Any, node: nodes.math) -> None:

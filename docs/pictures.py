@@ -1,7 +1,7 @@
 """Draw the pictures of README and docs, with the library itself: `make pictures`.
 
-Pages are photographed with chromium where it is installed. The study's page needs a finished study, by default
-in ``study-output``: ``python docs/pictures.py [FOLDER]``; its verdicts are then written into docs/study.md.
+Pages are photographed with chromium where it is installed. The study's page needs a finished study, by
+default in ``study-output``: ``python docs/pictures.py [FOLDER]``; its verdicts go into docs/study.md.
 """
 
 from __future__ import annotations
@@ -154,8 +154,12 @@ def draw_choosing() -> None:
         reached.append(found.success)
     good = np.array(reached)
     right.plot(alphas, counts, color="#bbbbbb", lw=1)
-    right.plot(alphas[good], np.array(counts)[good], "o", color=COLOURS["softplus"], label="tolerance reached")
-    right.plot(alphas[~good], np.array(counts)[~good], "X", color=COLOURS["quadratic"], label="given up before")
+    right.plot(
+        alphas[good], np.array(counts)[good], "o", color=COLOURS["softplus"], label="tolerance reached"
+    )
+    right.plot(
+        alphas[~good], np.array(counts)[~good], "X", color=COLOURS["quadratic"], label="given up before"
+    )
     right.set(xscale="log", xlabel="alpha", ylabel="evaluations of BFGS", title="A harder corner costs more")
     right.legend(fontsize=8)
     figure.savefig(IMAGES / "choosing.png", dpi=110)

@@ -1,4 +1,4 @@
-"""Pages in Markdown as programs: their Python blocks run one after the other, and what they show is compared."""
+"""Pages in Markdown as programs: their Python runs block by block, and what they show is compared."""
 
 from __future__ import annotations
 

@@ -16,6 +16,9 @@ FENCED = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, flags=re.DOTALL | re.MULTILI
 PRINTED = [block for language, block in FENCED if not language]
 
 
+# The page's own Python is run by tests/docs/test_pages.py.
+
+
 def test_the_plant_says_what_the_page_shows(tmp_path):
     """Numbers may differ in the last digits shown from one machine to the next; words may not."""
     command = [sys.executable, str(ROOT / "examples" / "plant.py"), "--progress", "--checkpoint", "run.jsonl"]

@@ -6,9 +6,9 @@ import importlib
 import re
 
 import pytest
-from doc_pages import ROOT, blocks
 
 import softpenalty
+from doc_pages import ROOT, blocks
 
 PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
 LISTED = [

@@ -1,4 +1,4 @@
-"""Every Python block of README and docs runs as written, prints what the page shows, and does what it says."""
+"""Every Python block of README and docs runs as written, prints what is shown, and does what is said."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doc_pages import PAGES, ROOT, blocks, differences, run
 
+from doc_pages import PAGES, ROOT, blocks, differences, run
 from softpenalty.solve.status import SUCCESSES, Status
 
 WITH_PYTHON = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
@@ -123,7 +123,9 @@ def test_links_lead_somewhere_on_a_code_host_too(page: Path) -> None:
 
 def _anchors(page: Path) -> set[str]:
     """The anchors of headings, as code hosts and MyST make them."""
-    headings = re.findall(r"^#+ (.+)$", re.sub(FENCED, "", page.read_text(encoding="utf-8")), flags=re.MULTILINE)
+    headings = re.findall(
+        r"^#+ (.+)$", re.sub(FENCED, "", page.read_text(encoding="utf-8")), flags=re.MULTILINE
+    )
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
@@ -141,7 +143,9 @@ COMMANDS = [
 def test_command_exists(page: str, command: str) -> None:
     words = command.split()
     if words[0] == "make":
-        targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+        targets = re.findall(
+            r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE
+        )
         for word in words[1:]:
             assert "=" in word or word in targets, word
     elif words[0] == "softpenalty":

@@ -1,6 +1,6 @@
 """The built site, build/docs: every link, anchor and picture leads somewhere, and nothing asks the network.
 
-`make docs` builds it; without it these tests are skipped (in CI, where nothing may be skipped, it is built before).
+`make docs` builds it; without it these tests are skipped (in CI, where nothing may be, it is built before).
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+
 from doc_pages import PAGES, ROOT
 
 SITE = ROOT / "build" / "docs"
+NOT_LOADED = ("canonical", "search", "next", "prev", "index")
 LOADED = {"img": "src", "script": "src", "link": "href", "iframe": "src", "source": "src"}
 
 pytestmark = pytest.mark.skipif(not (SITE / "index.html").is_file(), reason="`make docs` has not been run")
@@ -35,7 +37,7 @@ class Page(HTMLParser):
         self.anchors |= {found[key] for key in ("id", "name") if key in found}
         if tag == "a" and "href" in found:
             self.links.append(found["href"])
-        if LOADED.get(tag, "") in found and found.get("rel") not in ("canonical", "search", "next", "prev", "index"):
+        if LOADED.get(tag, "") in found and found.get("rel") not in NOT_LOADED:
             self.loaded.append(found[LOADED[tag]])
         if tag == "img" and "alt" not in found:
             self.unnamed_images += 1
