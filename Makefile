@@ -103,6 +103,7 @@ $(VENV)/docs: $(VENV)/installed
 	@touch $@
 
 docs: $(VENV)/docs  ## build the site, with every script of the gallery run: build/docs/index.html
+	rm -rf build/docs  # no page of yesterday
 	$(BIN)/sphinx-build -W --keep-going -q -d build/doctrees docs build/docs
 	@echo "The site: build/docs/index.html"
 
