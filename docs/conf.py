@@ -20,7 +20,6 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 GENERATED = DOCS / "generated"
 EXPLORER = ROOT / "src" / "softpenalty" / "explore" / "page.html"
-GALLERY = ROOT / "examples" / "gallery"
 COPIED = [*sorted((ROOT / "benchmarks").glob("*.md")), ROOT / "CHANGELOG.md"]
 
 sys.path.insert(0, str(ROOT / "src"))
@@ -39,7 +38,7 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    *(["sphinx_gallery.gen_gallery"] if GALLERY.is_dir() else []),
+    "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.py"]
 suppress_warnings = ["config.cache"]  # functions among the gallery's settings
@@ -114,15 +113,12 @@ def _write(path: Path, text: str) -> None:
 
 
 def link_pages(app: Any, page: str, source: list[str]) -> None:
-    """Link the site's own copies, and list only what exists."""
+    """Link the site's own copies, and the gallery's pages rather than its scripts."""
     here = os.path.relpath(GENERATED, (DOCS / page).parent)
     for copied in COPIED:
         original = os.path.relpath(copied, (DOCS / page).parent)
         source[0] = source[0].replace(f"]({original}", f"]({here}/{copied.name}")
-    if GALLERY.is_dir():
-        source[0] = re.sub(r"\]\(\.\./examples/gallery/(\w+)\.py\)", r"](gallery/\1.rst)", source[0])
-    else:
-        source[0] = source[0].replace("\nGallery <gallery/index>\n", "\n")
+    source[0] = re.sub(r"\]\(\.\./examples/gallery/(\w+)\.py\)", r"](gallery/\1.rst)", source[0])
 
 
 # ------------------------------------------------------ formulas without a script: browsers know MathML today
