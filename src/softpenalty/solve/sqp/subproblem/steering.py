@@ -2,8 +2,8 @@
 
 Where the linearized rows can be met, the penalty QP with a large enough weight has the same solution as
 the QP with hard rows, which is cheaper. So the hard one is tried first: from the last active set, by the path
-where it is small, then by PIQP. Only where it has no solution the rows become elastic with weight ``nu``, which is raised as long as
-that makes the linearized violation fall (steering).
+where it is small, then by PIQP. Only where it has no solution the rows become elastic with weight ``nu``,
+which is raised as long as that makes the linearized violation fall (steering).
 """
 
 from __future__ import annotations
