@@ -13,7 +13,7 @@ import numpy as np
 
 from ..norms import largest
 from ..status import SUCCESSES, Status
-from ..tolerances import Tolerances
+from ..tolerances import Tolerances, attained, nothing_left
 from ..watch import StopError, Watch
 from .curvature.exact import ExactCurvature
 from .curvature.large import secant_curvature
@@ -158,10 +158,10 @@ class Attempt:
     def advance(self, local: Local, step: Step, plan: Plan, iterate: Iterate) -> Status | None:
         """Go to a better point, or try another matrix; the status where nothing helps any more."""
         state, model, measure = self.state, self.model, iterate.measure
-        if measure.nothing_left(self.tolerances) and model.refine(state.point):
+        if nothing_left(measure, self.tolerances) and model.refine(state.point):
             return None
         if plan.predicted <= 0.0 or measure.step <= TINY_STEP:
-            if measure.attained(self.tolerances):
+            if attained(measure, self.tolerances):
                 return Status.ATTAINED
             lower_elastic_weight(self, local.g_size, largest(step.y))
             return None if restart(self) else Status.NO_PROGRESS
@@ -176,7 +176,7 @@ class Attempt:
         if found.point is None:
             if model.refine(state.point):
                 return None
-            if measure.attained(self.tolerances):
+            if attained(measure, self.tolerances):
                 return Status.ATTAINED
             return None if stiffen(self) else Status.NO_PROGRESS
         self.move(found.point, iterate, step, found.t)
