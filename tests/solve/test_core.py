@@ -153,7 +153,9 @@ def test_the_subproblem(seed, nu):
     if nu < np.inf:  # the path ends within 1e-11 of the solution, on one of many ways
         agree("followed", *qp, np.inf, PATH, rtol=1e-6, atol=1e-7)
     agree("boxes", low[:m], high[:m], low[m:], high[m:])
-    agree("in_corner", states, equality)
+    solution = TWINS["QPSolution"](qp[0], qp[3], low[m:], states)
+    stepped, reference = both("stepped", solution, equality, True)
+    same_entries("Step", stepped, reference)
 
 
 @built
