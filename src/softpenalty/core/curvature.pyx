@@ -15,10 +15,17 @@ cnp.import_array()
 
 cdef double ONE = 1.0, MINUS = -1.0, NOTHING = 0.0
 cdef int STEP = 1
+cdef int FEW = 16  # variables up to which a loop takes less time than a call of BLAS
 
 
 cdef inline double dot(int n, double* x, double* y) noexcept:
-    return ddot(&n, x, &STEP, y, &STEP)
+    cdef double total = 0.0
+    cdef int j
+    if n > FEW:
+        return ddot(&n, x, &STEP, y, &STEP)
+    for j in range(n):
+        total += x[j] * y[j]
+    return total
 
 
 cdef bint definite(double* B, int n, double smallest, double* work) noexcept:
@@ -44,7 +51,18 @@ cdef double lowest(double* B, int n, double* work) noexcept:
 
 cdef void assemble(double* B, int n, double* diagonal, double* V, double* scaled, double* share, int k) noexcept:
     """B = diag(diagonal) + Vᵀ·diag(share)·V, for V (k, n); ``scaled`` has its size."""
-    cdef int i, j
+    cdef double part
+    cdef int i, j, l
+    if n <= FEW:
+        memset(B, 0, n * <size_t> n * sizeof(double))
+        for i in range(k):
+            for l in range(n):
+                part = share[i] * V[i * n + l]
+                for j in range(n):
+                    B[l * n + j] += part * V[i * n + j]
+        for j in range(n):
+            B[j * (n + 1)] += diagonal[j]
+        return
     for i in range(k):
         for j in range(n):
             scaled[i * n + j] = share[i] * V[i * n + j]
@@ -69,7 +87,16 @@ def is_definite(B, double smallest):
 
 cdef void remove_part(double* v, double* s, double* V, double* share, double* parts, int k, int n) noexcept:
     """Subtract Vᵀ·diag(share)·V·s from v."""
-    cdef int i
+    cdef double part
+    cdef int i, j
+    if n <= FEW:
+        for i in range(k):
+            parts[i] = share[i] * dot(n, V + i * n, s)
+        for i in range(k):
+            part = parts[i]
+            for j in range(n):
+                v[j] -= part * V[i * n + j]
+        return
     if not k:
         return
     dgemv(b"T", &n, &k, &ONE, V, &n, s, &STEP, &NOTHING, parts, &STEP)
