@@ -313,3 +313,41 @@ def test_thousands_of_variables_take_no_matrix():
     tracemalloc.stop()
     assert result.nit == 60
     assert peak < 0.5 * 8 * n * n  # half of one n × n matrix
+
+
+def uneven(n):
+    """Convex, curvatures a thousand times apart, neighbours coupled."""
+    weights = np.geomspace(1.0, 1e3, n)
+
+    def fun(x):
+        return float(weights @ (np.exp(x) - 2.0 * x) + 50.0 * (np.diff(x) ** 2).sum())
+
+    def grad(x):
+        pull = 100.0 * np.diff(x)
+        g = weights * (np.exp(x) - 2.0)
+        g[:-1] -= pull
+        g[1:] += pull
+        return g
+
+    return fun, grad
+
+
+def test_the_last_digits_may_take_long():
+    # Falls of 1e-12 of the objective are progress: linear convergence is no stall.
+    fun, grad = uneven(150)
+    result = minimize(fun, np.zeros(150), jac=grad)
+    assert result.success
+    np.testing.assert_allclose(result.x, np.log(2.0), atol=1e-6)  # exp(x) = 2 has no differences
+
+
+def test_more_variables_than_a_dense_matrix_may_have():
+    n = 3000
+    fun, grad = uneven(n)
+    lower = np.where(np.arange(n) % 3 == 0, 0.8, -np.inf)
+    result = minimize(fun, np.zeros(n), jac=grad, bounds=Bounds(lower, np.inf))
+    assert result.success
+    held = result.x == lower
+    assert 0 < held.sum() <= n // 3 + 1
+    g = grad(result.x)
+    assert (g[held] >= 0.0).all()
+    assert np.abs(g[~held]).max() <= 1e-5 * np.abs(grad(np.zeros(n))).max()

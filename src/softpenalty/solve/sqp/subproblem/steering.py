@@ -32,6 +32,7 @@ LIBRARY_INFINITY = 1e19  # PIQP writes a warning beyond about this
 STEERING_GROWTH = 30.0  # factor on the weight where the linearized rows are not met
 STEERING_TRIALS = 6
 STEERING_FALL = 0.9  # a larger weight is kept when the linearized violation falls below this share
+LARGEST_DENSE = 2000  # variables up to which a matrix is made dense where its structure did not help
 LINEAR_TOLERANCE = 1e-9  # linearized violation that counts as none
 
 
@@ -89,6 +90,8 @@ class Subproblem:
             if solution is not None:
                 self._states = solution.states
                 return self._step(solution, True)
+            if self.n > LARGEST_DENSE:
+                return None
             B = B.dense()
         qp = QP(g, B, a, b, low, high)
         solution = solve_from_guess(qp, self._states) or self._library(qp)
