@@ -351,3 +351,16 @@ def test_more_variables_than_a_dense_matrix_may_have():
     g = grad(result.x)
     assert (g[held] >= 0.0).all()
     assert np.abs(g[~held]).max() <= 1e-5 * np.abs(grad(np.zeros(n))).max()
+
+
+def test_a_matrix_that_is_far_too_stiff_fades():
+    # The first step leads from curvature 1e6 into a region of negative curvature around the origin.
+    n = 150
+    result = minimize(
+        lambda x: 1e-5 * ((x - 1.0) ** 2).sum() + (x @ x - 0.25) ** 2,
+        np.arange(1.0, n + 1.0),
+        jac=lambda x: 2e-5 * (x - 1.0) + 4.0 * (x @ x - 0.25) * x,
+    )
+    assert result.success
+    np.testing.assert_allclose(result.x, result.x[0], rtol=1e-3)
+    assert result.x @ result.x == pytest.approx(0.25, rel=1e-3)
