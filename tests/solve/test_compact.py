@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from scipy.optimize import Bounds, rosen, rosen_der
+from scipy.optimize import Bounds, LinearConstraint, rosen, rosen_der
 
 from softpenalty import minimize
 from softpenalty.solve.sqp.curvature.compact import CompactMatrix
@@ -338,6 +338,25 @@ def test_the_last_digits_may_take_long():
     result = minimize(fun, np.zeros(150), jac=grad)
     assert result.success
     np.testing.assert_allclose(result.x, np.log(2.0), atol=1e-6)  # exp(x) = 2 has no differences
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_second_derivatives_of_many_variables(rows):
+    n = LARGE + 1
+    fun, grad = uneven(n)
+    coupling = 100.0 * (2.0 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1))
+    coupling[0, 0] = coupling[-1, -1] = 100.0
+
+    def hess(x):
+        return np.diag(np.geomspace(1.0, 1e3, n) * np.exp(x)) + coupling
+
+    total = LinearConstraint(np.ones((1, n)), -np.inf, 0.5 * n) if rows else ()
+    result = minimize(fun, np.zeros(n), jac=grad, hess=hess, constraints=total)
+    assert result.success and result.nit <= 20
+    if rows:
+        assert result.x.sum() == pytest.approx(0.5 * n)
+    else:
+        np.testing.assert_allclose(result.x, np.log(2.0), atol=1e-8)
 
 
 def test_more_variables_than_a_dense_matrix_may_have():

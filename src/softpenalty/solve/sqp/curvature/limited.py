@@ -65,12 +65,13 @@ def limited_step(
         return None
     d = -g
     shares = np.empty(len(S))
-    for i in range(len(S) - 1, -1, -1):
-        shares[i] = S[i] @ d
-        d -= shares[i] * Y[i]
-    d /= scale
-    for s, y, share in zip(S, Y, shares, strict=True):
-        d += (share - y @ d) * s
+    with np.errstate(over="ignore", invalid="ignore"):  # an overflow ends as "not finite"
+        for i in range(len(S) - 1, -1, -1):
+            shares[i] = S[i] @ d
+            d -= shares[i] * Y[i]
+        d /= scale
+        for s, y, share in zip(S, Y, shares, strict=True):
+            d += (share - y @ d) * s
     return d if all_finite(d) and (d >= lower).all() and (d <= upper).all() else None
 
 
