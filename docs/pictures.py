@@ -145,7 +145,10 @@ def main(study: Path) -> None:
     IMAGES.mkdir(exist_ok=True)
     draw_overview()
     draw_search()
-    design = runpy.run_path(str(IMAGES.parents[1] / "examples" / "design.py"))["WELDED_BEAM"].solve()
+    beam = IMAGES.parents[1] / "examples" / "gallery" / "welded_beam.py"
+    design = runpy.run_path(str(beam))["result"]
+    plt.close("all")
+    plt.rcdefaults()
     draw_histories(design)
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "report.html"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import runpy
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -46,3 +48,16 @@ def _jax() -> SimpleNamespace:
 def backend(request: pytest.FixtureRequest) -> SimpleNamespace:
     """An array library: `name`, `array(numpy array)` and `to_numpy(array)`."""
     return request.param()
+
+
+@pytest.fixture
+def run_gallery(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], dict[str, Any]]]:
+    """Run a script of the gallery by its name, without a screen; its figures are open until the test ends."""
+    matplotlib = pytest.importorskip("matplotlib")
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    gallery = Path(__file__).parents[1] / "examples" / "gallery"
+    pyplot.switch_backend("agg")
+    monkeypatch.setattr(pyplot, "show", lambda: None)
+    with matplotlib.rc_context():
+        yield lambda name: runpy.run_path(str(gallery / f"{name}.py"), run_name="__main__")
+    pyplot.close("all")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-import runpy
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,8 +13,8 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "reports.md").read_text(encoding="utf-8")
 
 
-def test_the_report_of_a_design_is_the_one_shown() -> None:
-    report = runpy.run_path(str(ROOT / "examples" / "design.py"))["WELDED_BEAM"].solve().report()
+def test_the_report_of_a_design_is_the_one_shown(run_gallery: Callable[[str], dict[str, Any]]) -> None:
+    report = run_gallery("welded_beam")["result"].report()
     shown = [line for line in report.splitlines() if line.startswith(("Converged", "active", "weld", "Next"))]
     assert len(shown) == 7
     for line in shown:

@@ -16,6 +16,7 @@ LEVELS = {
     "types": 0,
     "core": 0,
     "extras": 0,
+    "explore": 0,
     "formulas": 1,
     "problem": 2,
     "solve": 3,

@@ -21,6 +21,8 @@ assert "checkout" not in softpenalty.__file__ and shutil.which("cc") is None
 result = softpenalty.minimize(lambda x: x[0] + x[1], [9.0, 1.0],
     constraints=softpenalty.Constraint(lambda x: x[0] * x[1], ">", 25.0))
 assert result.success and abs(result.fun - 10.0) < 1e-6
+from softpenalty.explore import PAGE
+assert PAGE.is_file()
 softpenalty.show_config()
 """
 

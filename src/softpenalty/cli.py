@@ -1,7 +1,7 @@
-"""The command `softpenalty`: run the paper's study, show it, check it, export it.
+"""The command `softpenalty`: run the paper's study, show it, check it, export it; open the explorer.
 
 Bad input ends with one line on stderr and exit code 2, an interrupted run with 130, a study that does not
-reproduce the paper (``softpenalty study check``) with 1.
+reproduce the paper (``softpenalty study check``) and an explorer that no browser opens with 1.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from . import __version__
+from .explore import PAGE
 from .extras import install_hint
 from .study import StudyError
 from .study.design.experiments import CONFIGURATIONS, EXPERIMENTS
@@ -27,7 +28,7 @@ from .study.design.settings import DEFAULT_SAMPLES, DEFAULT_SEED, ENGINES, MODES
 if TYPE_CHECKING:
     from .study.compute.run import Progress
 
-BAD_INPUT, INTERRUPTED, NOT_REPRODUCED = 2, 130, 1
+BAD_INPUT, INTERRUPTED, NOT_REPRODUCED, NOT_OPENED = 2, 130, 1, 1
 PLAIN_PROGRESS_SECONDS = 5.0
 OPTIONAL = ("matplotlib", "pyarrow", "distributed", "numba")  # what the extra `study` brings
 
@@ -73,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     import sqlite3
 
     try:
-        return _study(asked)
+        return _study(asked) if asked.command == "study" else _explore(asked.file)
     except StudyError as error:
         message = str(error)
     except ModuleNotFoundError as error:
@@ -98,7 +99,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     """What was asked for, with the defaults of what was not."""
     parser = _parser()
     given = vars(parser.parse_args(arguments))
-    if given["step"] not in (None, "run"):  # options of a run may stand before the step too
+    if given.get("step") not in (None, "run"):  # options of a run may stand before the step too
         stray = given.keys() - {"command", "step", "out", "format"}
         if stray:
             parser.error(f"--{min(stray)} is an option of `study run`, not of `study {given['step']}`")
@@ -108,7 +109,7 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _parser() -> _Parser:
     parser = _Parser(prog="softpenalty", description="Optimization with smooth penalty functions.")
     parser.add_argument("--version", action="version", version=f"softpenalty {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="study")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="study|explore")
     study = commands.add_parser(
         "study",
         parents=[_place(), _running()],
@@ -123,6 +124,9 @@ def _parser() -> _Parser:
     for name, text in STEPS.items():
         parents = [_place(), *own.get(name, [])]
         steps.add_parser(name, parents=parents, formatter_class=_Format, help=text, description=f"{text}.")
+    text = "open a page in the browser that shows what alpha, sigma and the gradient do"
+    explore = commands.add_parser("explore", formatter_class=_Format, help=text, description=f"{text}.")
+    explore.add_argument("--out", dest="file", type=Path, help="write the page to this file instead")
     return parser
 
 
@@ -165,6 +169,26 @@ def _exporting() -> _Parser:
     options = _shared()
     options.add_argument("--format", choices=("csv", "parquet"), help="default: both")
     return options
+
+
+def _explore(file: Path | None) -> int:
+    """Open the explorer in a browser, or write it to a file."""
+    if file is not None:
+        from .study.files import write_whole
+
+        _say(f"Explorer: {write_whole(file, PAGE.read_bytes())}")
+        return 0
+    import webbrowser
+
+    if webbrowser.open(PAGE.as_uri()):
+        _say(f"Opened {PAGE} in the browser.")
+        return 0
+    print(
+        f"softpenalty: no browser could be opened; open {PAGE} in one, or copy it with "
+        "`softpenalty explore --out FILE`.",
+        file=sys.stderr,
+    )
+    return NOT_OPENED
 
 
 def _study(asked: argparse.Namespace) -> int:

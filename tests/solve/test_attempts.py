@@ -11,23 +11,26 @@ import pytest
 from softpenalty import Constraint, minimize
 from softpenalty.solve.sqp import loop as sqp
 from softpenalty.solve.sqp.merit import (
+    ALPHA,
     BALANCED_SHARE,
     EXACT_GOAL,
     EXACT_SHARE,
     BalancedMerit,
     ExactMerit,
+    choose,
     weigh_step,
 )
+from softpenalty.solve.sqp.model import Point
 from softpenalty.solve.sqp.recovery import MAX_RESTARTS
-from softpenalty.solve.sqp.state import FIRST, SECOND, Ending, Iterate
-from softpenalty.solve.sqp.subproblem.steering import Subproblem
+from softpenalty.solve.sqp.state import FIRST, SECOND, Ending, Iterate, linearize
+from softpenalty.solve.sqp.subproblem.steering import Step, Subproblem
 from softpenalty.solve.status import Status
 from softpenalty.solve.tolerances import Tolerances
 from softpenalty.solve.watch import Watch
 
 
 def on_a_circle() -> Any:
-    """Where the first step from (−1, 0) leaves a circle that it follows: only the exact merit sees a fall."""
+    """Along a circle from (−1, 0), which every step leaves."""
     circle = Constraint(lambda x: x[0] ** 2 + x[1] ** 2, "=", 1.0, jac=lambda x: [2.0 * x[0], 2.0 * x[1]])
     return minimize(
         lambda x: x[0] + 2.0 * x[1], [-1.0, 0.0], jac=lambda x: np.array([1.0, 2.0]), constraints=circle
@@ -62,14 +65,20 @@ def watch(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, saw: list[Any]
     monkeypatch.setattr(owner, name, watched)
 
 
-def test_the_merit_is_balanced_where_that_promises_enough_and_else_exact(monkeypatch):
-    saw: list[Any] = []
-    watch(monkeypatch, sqp, "choose", saw)
-    result = on_a_circle()
-    assert result.success
-    np.testing.assert_allclose(result.x, -np.array([1.0, 2.0]) / np.sqrt(5.0), atol=1e-6)
-    for (_, local, step, plan), (merit, fall) in saw:
-        balanced = BalancedMerit(step.y, plan.weights, np.array([True]))
+def test_the_merit_is_balanced_where_that_promises_enough_and_else_exact():
+    """Steps of a QP promise enough; at random ones both happen."""
+    rng, kinds = np.random.default_rng(0), set()
+    for _ in range(50):
+        y, d, g, r, lengths = *rng.normal(size=(4, 3)), rng.uniform(0.5, 2.0, 3)
+        equality = rng.random(3) < 0.5
+        floor = np.where(equality, -1.0, 0.0)
+        local = linearize(Point(np.zeros(3), 0.0, r, g, np.diag(lengths), lengths), floor)
+        rows = local.a, local.b, local.v, floor
+        shares = 2.0, EXACT_SHARE, EXACT_GOAL
+        plan = weigh_step(g, float(d @ d), *rows, d, y, np.zeros(3), lengths, *shares)
+        step = Step(d, y, np.zeros(3), equality, True)
+        merit, fall = choose(equality, local, step, plan)
+        balanced = BalancedMerit(y, plan.weights, equality, ALPHA)
         promised = balanced.penalty(local.b) - balanced.penalty(local.b + plan.change) - plan.slope
         if promised >= BALANCED_SHARE * plan.curved:
             assert isinstance(merit, BalancedMerit)
@@ -77,7 +86,14 @@ def test_the_merit_is_balanced_where_that_promises_enough_and_else_exact(monkeyp
         else:
             assert isinstance(merit, ExactMerit)
             assert fall == plan.predicted
-    assert {type(merit) for _, (merit, _) in saw} == {BalancedMerit, ExactMerit}
+        kinds.add(type(merit))
+    assert kinds == {BalancedMerit, ExactMerit}
+
+
+def test_steps_along_a_circle_are_accepted():
+    result = on_a_circle()
+    assert result.success
+    np.testing.assert_allclose(result.x, -np.array([1.0, 2.0]) / np.sqrt(5.0), atol=1e-6)
 
 
 def test_weights_are_raised_until_the_step_promises_a_fall(monkeypatch):
@@ -99,12 +115,12 @@ def test_weights_that_promise_too_little_are_raised_to_the_goal():
     one, none = np.ones(1), np.zeros(1)
     # One row, met by a step of −1 along which nothing else changes; a curvature of 10 asks for more than 2·y.
     for y, expected in ((0.1, EXACT_GOAL * 10.0), (4.0, 2.0 * 4.0)):
-        _, _, curved, weights, _, _, predicted = weigh_step(
-            none, np.full((1, 1), 10.0), np.ones((1, 1)), one, one, none, -one, y * one, none, one,
+        plan = weigh_step(
+            none, 10.0, np.ones((1, 1)), one, one, none, -one, y * one, none, one,
             2.0, EXACT_SHARE, EXACT_GOAL,
         )  # fmt: skip
-        assert (curved, predicted) == (10.0, expected)
-        np.testing.assert_array_equal(weights, expected)
+        assert (plan.curved, plan.predicted) == (10.0, expected)
+        np.testing.assert_array_equal(plan.weights, expected)
 
 
 def breaking(monkeypatch: pytest.MonkeyPatch, broken: Any) -> list[int]:

@@ -8,6 +8,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import fields
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ import softpenalty.solve.minimize  # marks all functions
 from softpenalty import core
 from softpenalty.solve.sqp.curvature.secant import SETTINGS as SECANT
 from softpenalty.solve.sqp.subproblem.path import SETTINGS as PATH
+from softpenalty.solve.tolerances import Sizes
 
 try:
     TWINS: dict[str, Callable[..., Any]] = {
@@ -54,6 +57,15 @@ def agree(name: str, *arguments: Any, rtol: float = 1e-12, atol: float = 1e-14) 
     return compiled
 
 
+def alike(name: str, record: str, *arguments: Any, rtol: float = 1e-12) -> Any:
+    """Both return a record with the same entries."""
+    compiled, plain = both(name, *arguments)
+    for field in fields(core.REFERENCES[record]):
+        mine, reference = getattr(compiled, field.name), getattr(plain, field.name)
+        np.testing.assert_allclose(mine, reference, rtol=rtol, atol=1e-14)
+    return compiled
+
+
 @built
 def test_every_marked_function_has_a_twin():
     assert not set(core.REFERENCES) - set(TWINS)
@@ -71,24 +83,37 @@ def test_rows_and_merits(n, m, seed):
     floor = np.where(equality, -1.0, 0.0)
     lengths, weights, target = rng.uniform(0.5, 2.0, (3, m))
     y = rng.normal(size=m)
-    a, b, v, _, x_size = agree("linearize", A, r, lengths, floor, g, x)
-    M = rng.normal(size=(n, n))
-    B = M @ M.T
-    agree("weigh_step", g, B, a, b, v, floor, d, y, weights, lengths, 2.0, 0.1, 0.5, rtol=1e-10)
-    root = agree("balanced_roots", y, weights, equality)
+    point = TWINS["Point"](x, 3.0, r, g, A, lengths)
+    local, M = alike("linearize", "Local", point, floor), rng.normal(size=(n, n))
+    curved = agree("curvature_along", M @ M.T, d, rtol=1e-10)
+    rows = local.a, local.b, local.v, floor
+    plan = alike("weigh_step", "Plan", g, curved, *rows, d, y, weights, lengths, 2.0, 0.1, 0.5, rtol=1e-10)
     for units in (None, lengths):
-        agree("balanced_penalty", y, root, b, units, 0.1)
-        agree("exact_penalty", weights, floor, b, units)
-    agree("measures", v, lengths, target, x_size, 1e-15, g, y, a, z, d)
+        for name, more in (("BalancedMerit", [0.1]), ("ExactMerit", [])):
+            merits = [kind(y, weights, equality, *more) if more else kind(weights, equality)
+                for kind in (TWINS[name], core.REFERENCES[name])]  # fmt: skip
+            compiled, plain = (merit.penalty(local.b, units) for merit in merits)
+            np.testing.assert_allclose(compiled, plain, rtol=1e-12, atol=1e-14)
+    step = SimpleNamespace(d=d, y=y, z=z)
+    for share in (-1e3, 1e3):
+        (merit, fall), (reference, expected) = both("chosen", equality, local, step, plan, 0.1, share)
+        assert type(merit).__name__ == type(reference).__name__
+        np.testing.assert_allclose(fall, expected, rtol=1e-10, atol=1e-12)
+    sizes = Sizes(0.3, np.abs(d), np.abs(x))
     for spacing in (2.2e-16, rng.uniform(size=1 + m)):
-        agree("merit_rounding", 3.0, g, x_size, spacing, weights, target, r, lengths)
+        for noise in (np.zeros(0), rng.uniform(size=m)):
+            point.A_noise = noise
+            settings = 1e-15, 1e-6, 7.0, 1e-3, 100.0
+            found = both("measures", point, local, step, plan, sizes, target, spacing, 0.2, settings)
+            for compiled, plain in zip(*found, strict=True):
+                np.testing.assert_allclose(compiled, plain, rtol=1e-12, atol=1e-14)
     agree("seen_sizes", 0.3, np.abs(d), np.abs(z), z, x, g)
     for enough in (0.0, 2.0):
         agree("relative_residual", z, g, 0.3, np.abs(d), np.abs(x), enough, 1e-3, 100.0)
     for name in ("total_broken", "worst_broken"):
         agree(name, r, floor, lengths)
     agree("broken_rows", r, floor)
-    agree("linearized_totals", b, rng.normal(size=m), v, floor)
+    agree("linearized_totals", local.b, rng.normal(size=m), local.v, floor)
     lower, upper = np.where(rng.random(n) < 0.5, -0.5, -np.inf), np.where(rng.random(n) < 0.5, 0.5, np.inf)
     inside = np.clip(x, lower, upper)
     for bounded in (False, True):
@@ -151,10 +176,28 @@ def test_the_curvature(n, m, k, convex, seed):
 
 
 @built
+@pytest.mark.parametrize("bad", [1.0, np.nan, -np.inf])
+def test_what_functions_answer(bad):
+    x = np.array([1.0, 2.0])
+    usual = [lambda x: np.float64(x[0]), lambda x: np.array([x[1], bad]), lambda x: x]
+    compiled, plain = both("answered", usual, x)
+    assert compiled[0] == plain[0] and compiled[2:] == plain[2:]
+    np.testing.assert_array_equal(compiled[1], plain[1])
+    slopes = [lambda x: x, lambda x: np.full((2, 2), bad), lambda x: np.eye(2)]
+    for mine, reference in zip(*both("answered_derivatives", slopes, x, [2, 2]), strict=True):
+        np.testing.assert_array_equal(mine, reference)
+    for unusual in ([lambda x: 1, *usual[1:]], [*usual[:2], lambda x: [1.0, 2.0]]):
+        compiled, plain = both("answered", unusual, x)
+        assert isinstance(compiled, list) and isinstance(plain, list)
+    compiled, plain = both("answered_derivatives", [*slopes[:2], lambda x: x], x, [2, 1])
+    assert isinstance(compiled, list) and isinstance(plain, list)
+
+
+@built
 def test_what_is_not_finite():
     for bad in (np.nan, np.inf):
         vector = np.array([1.0, bad, -2.0])
-        for name in ("largest", "all_finite", "finite_or_infinite"):
+        for name in ("largest", "all_finite", "squares_finite", "finite_or_infinite"):
             agree(name, vector)
         agree("finite_parts", [vector])
         agree("ordered", np.zeros(3), vector)

@@ -16,7 +16,7 @@ EQUALITY = np.array([False, True])
 @pytest.mark.parametrize("equal", [False, True])
 def test_slope_at_error_zero_is_the_multiplier(equal):
     y = np.array([3.0])
-    merit = BalancedMerit(y, np.array([20.0]), np.array([equal]))
+    merit = BalancedMerit(y, np.array([20.0]), np.array([equal]), ALPHA)
     h = 1e-6
     slope = (merit.penalty(np.array([h])) - merit.penalty(np.array([-h]))) / (2.0 * h)
     assert slope == pytest.approx(3.0, rel=1e-8)
@@ -24,7 +24,7 @@ def test_slope_at_error_zero_is_the_multiplier(equal):
 
 def test_inequality_is_the_algebraic_kernel_with_sigma_twice_the_multiplier():
     errors = np.linspace(-2.0, 2.0, 9)
-    merit = BalancedMerit(np.array([1.5]), np.zeros(1), np.array([False]))
+    merit = BalancedMerit(np.array([1.5]), np.zeros(1), np.array([False]), ALPHA)
     values = np.array([merit.penalty(np.array([e])) for e in errors])
     np.testing.assert_allclose(values, 3.0 * KERNELS["algebraic"].value(errors, ALPHA), atol=1e-12)
 
@@ -36,7 +36,7 @@ def test_balanced_merit_is_the_formula_up_to_its_constant():
     equality = random.random(m) < 0.5
     y = np.where(equality, random.normal(size=m), np.abs(random.normal(size=m)))
     weights = random.uniform(0.0, 9.0, size=m)
-    merit = BalancedMerit(y, weights, equality)
+    merit = BalancedMerit(y, weights, equality, ALPHA)
     sigma = np.where(equality, np.maximum(2.0 * np.abs(y), 0.5 * weights), COMBINATIONS["sum"].balance(y))
     shift = np.where(equality, y, 0.0)
 
@@ -58,7 +58,7 @@ def test_exact_merit_weighs_violations():
 
 
 def test_balanced_merit_is_smooth_and_convex():
-    merit = BalancedMerit(np.array([1.0, -2.0]), np.array([3.0, 9.0]), EQUALITY)
+    merit = BalancedMerit(np.array([1.0, -2.0]), np.array([3.0, 9.0]), EQUALITY, ALPHA)
     line = np.linspace(-1.0, 1.0, 201)
     for row in (0, 1):
         values = np.array([merit.penalty(np.eye(2)[row] * e) for e in line])

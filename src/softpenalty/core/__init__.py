@@ -1,7 +1,7 @@
 """Which arithmetic runs: the compiled core, or the Python that reads as its definition.
 
-A function marked ``@compiled`` has a twin of the same name and the same arguments in one of the extension
-modules of this folder. The mark is the only place where one is put for the other, once, when the function is
+A function or a record marked ``@compiled`` has a twin of the same name and the same arguments in one of the
+extension modules of this folder. The mark is the only place where one is put for the other, once, when it is
 defined. The environment variable SOFTPENALTY_CORE chooses: "compiled" or "python"; unset, the core is used
 where it was built.
 """
@@ -19,11 +19,11 @@ from typing import Any, TypeVar
 __all__ = ["REFERENCES", "compiled", "config", "show_config"]
 
 VARIABLE = "SOFTPENALTY_CORE"
-MODULES = ("returned", "rows", "subproblem", "curvature")
+MODULES = ("returned", "rows", "iteration", "subproblem", "curvature")
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., Any])  # or a class
 
-REFERENCES: dict[str, Callable[..., Any]] = {}  #: the marked functions by name, as they are written in Python
+REFERENCES: dict[str, Callable[..., Any]] = {}  #: what is marked, by name, as they are written in Python
 
 
 def compiled(function: Function) -> Function:

@@ -115,3 +115,56 @@ def joined(list parts):
         memcpy(place, data(part), length(part) * sizeof(double))
         place += length(part)
     return data(first)[0], values, sizes
+
+
+def answered(list functions, cnp.ndarray x):
+    cdef list returned = [function(cnp.PyArray_NewCopy(x, cnp.NPY_CORDER)) for function in functions]
+    cdef list sizes = []
+    cdef cnp.ndarray values
+    cdef double objective
+    cdef int i, count = len(returned), k = 0
+    cdef bint real = cnp.PyArray_TYPE(x) == cnp.NPY_DOUBLE
+    if not real or not isinstance(returned[0], float):
+        return returned
+    for i in range(1, count):
+        if not usual(returned[i], 1):
+            return returned
+        sizes.append(cnp.PyArray_DIM(returned[i], 0))
+        k += sizes[i - 1]
+    objective, values = returned[0], vector(k)
+    copied(returned, data(values))
+    # By a sum of zeros: infinity times zero is NaN.
+    cdef double total = 0.0 * objective
+    for i in range(k):
+        total += 0.0 * data(values)[i]
+    return objective, values, sizes, total == 0.0
+
+
+def answered_derivatives(list functions, cnp.ndarray x, list sizes):
+    cdef list returned = [function(cnp.PyArray_NewCopy(x, cnp.NPY_CORDER)) for function in functions]
+    cdef cnp.npy_intp n = cnp.PyArray_DIM(x, 0), k = 0, size
+    cdef cnp.ndarray jacobian
+    cdef int i
+    if not usual(returned[0], 1) or cnp.PyArray_DIM(returned[0], 0) != n:
+        return returned
+    for i in range(1, len(returned)):
+        size = sizes[i - 1]
+        if not usual(returned[i], 2):
+            return returned
+        if cnp.PyArray_DIM(returned[i], 0) != size or cnp.PyArray_DIM(returned[i], 1) != n:
+            return returned
+        k += size
+    jacobian = matrix(k, n)
+    copied(returned, data(jacobian))
+    return cnp.PyArray_NewCopy(returned[0], cnp.NPY_CORDER), jacobian
+
+
+cdef int copied(list returned, Numbers place) except -1:
+    """Put all arrays but the first, one after the other, where they belong."""
+    cdef cnp.ndarray part
+    cdef int i
+    for i in range(1, len(returned)):
+        part = plain(returned[i])
+        memcpy(place, data(part), length(part) * sizeof(double))
+        place += length(part)
+    return 0

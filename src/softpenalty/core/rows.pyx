@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Rows, merits, stop measures: the twins of functions in `solve`, where each is explained and written in Python."""
+"""Rows, units, points: the twins of functions in `solve`, where each is explained and written in Python."""
 
 cimport numpy as cnp
-from libc.math cimport exp2, fabs, isfinite, log2, rint, sqrt
+from libc.math cimport INFINITY, exp2, fabs, isfinite, log2, rint, sqrt
 from libc.stdlib cimport qsort
 from scipy.linalg.cython_blas cimport ddot, dgemv
 
@@ -10,8 +10,8 @@ from .arrays cimport Numbers, broken, data, finite, highest, length, mask, matri
 
 cnp.import_array()
 
-cdef double ONE = 1.0, NOTHING = 0.0
 cdef int STEP = 1
+cdef double ONE = 1.0
 
 
 def largest(v):
@@ -19,26 +19,15 @@ def largest(v):
     return size_of(data(x), length(x))
 
 
+def squares_finite(array):
+    cdef cnp.ndarray x = plain(array)
+    cdef int n = length(x)
+    return isfinite(ddot(&n, data(x), &STEP, data(x), &STEP))
+
+
 def all_finite(array):
     cdef cnp.ndarray x = plain(array)
     return finite(data(x), length(x))
-
-
-def linearize(A, r, lengths, floor, g, x):
-    cdef cnp.ndarray a_ = plain(A), r_ = plain(r), l_ = plain(lengths), f_ = plain(floor)
-    cdef cnp.ndarray g_ = plain(g), x_ = plain(x)
-    cdef int m = length(r_), n = length(g_), i, j
-    cdef cnp.ndarray a = matrix(m, n), b = vector(m), v = vector(m)
-    cdef Numbers pa = data(a), pA = data(a_), pl = data(l_), pb = data(b), pv = data(v)
-    cdef double unit
-    for i in range(m):
-        unit = pl[i]
-        for j in range(n):
-            pa[i * n + j] = pA[i * n + j] / unit
-        pb[i] = data(r_)[i] / unit
-        pv[i] = broken(pb[i], data(f_)[i])
-    cdef double x_size = size_of(data(x_), n)
-    return a, b, v, size_of(data(g_), n), x_size if x_size > 1.0 else 1.0
 
 
 def broken_rows(r, floor):
@@ -59,12 +48,12 @@ def total_broken(r, floor, unit):
     return total
 
 
-def worst_broken(r, floor, unit):
-    cdef cnp.ndarray r_ = plain(r), f_ = plain(floor), u_ = plain(unit)
+def worst_broken(r, floor, target):
+    cdef cnp.ndarray r_ = plain(r), f_ = plain(floor), t_ = plain(target)
     cdef double worst = 0.0, entry
     cdef int i
     for i in range(length(r_)):
-        entry = broken(data(r_)[i], data(f_)[i]) / data(u_)[i]
+        entry = broken(data(r_)[i], data(f_)[i]) / max(1.0, fabs(data(t_)[i]))
         if entry > worst:
             worst = entry
         elif entry != entry:
@@ -89,6 +78,40 @@ def residuals(values, source, sign, target):
             data(r)[i] = (data(c_)[index[i]] - data(t_)[i]) * data(s_)[i]
             total += data(r)[i]
     return r, isfinite(total)
+
+
+def gathered(source, entries, int size):
+    cdef cnp.ndarray e_ = plain(entries), o_ = source, total = vector(size)
+    cdef cnp.int64_t* index = <cnp.int64_t*> cnp.PyArray_DATA(o_)
+    cdef int i
+    for i in range(size):
+        data(total)[i] = 0.0
+    for i in range(length(e_)):
+        data(total)[index[i]] += data(e_)[i]
+    return total
+
+
+def lagrangian_gradient(g, J, by_value, z):
+    cdef cnp.ndarray g_ = plain(g), J_ = plain(J), y_ = plain(by_value), z_ = plain(z)
+    cdef int n = length(g_), k = length(y_), j
+    cdef cnp.ndarray residual = vector(n)
+    for j in range(n):
+        data(residual)[j] = data(g_)[j] + data(z_)[j]
+    if k:
+        dgemv(b"N", &n, &k, &ONE, data(J_), &n, data(y_), &STEP, &ONE, data(residual), &STEP)
+    return residual
+
+
+def extremes(v):
+    cdef cnp.ndarray x = plain(v)
+    cdef int n = length(x), j
+    cdef double low = INFINITY, high = -INFINITY
+    for j in range(n):
+        if data(x)[j] < low:
+            low = data(x)[j]
+        if data(x)[j] > high:
+            high = data(x)[j]
+    return low, high
 
 
 def row_gradients(J, source, sign, free, units, double shortest):
@@ -145,129 +168,6 @@ def shifted(x, d, double t, lower, upper, bint bounded, double held, double roun
     return new
 
 
-def weigh_step(g, B, a, b, v, floor, d, y, weights, lengths, double factor, double share, double goal):
-    cdef cnp.ndarray g_ = plain(g), B_ = plain(B), a_ = plain(a), b_ = plain(b), v_ = plain(v)
-    cdef cnp.ndarray f_ = plain(floor), d_ = plain(d), y_ = plain(y), w_ = plain(weights), l_ = plain(lengths)
-    cdef int n = length(g_), m = length(b_), i
-    cdef cnp.ndarray change = vector(m), w = vector(m), own = vector(m), product = vector(n)
-    cdef Numbers pc = data(change), pw = data(w)
-    cdef double slope, curved, predicted, needed, kept, fall, total = 0.0, penalty = 0.0, rise
-    if m:
-        dgemv(b"T", &n, &m, &ONE, data(a_), &n, data(d_), &STEP, &NOTHING, pc, &STEP)
-    slope = ddot(&n, data(g_), &STEP, data(d_), &STEP)
-    dgemv(b"T", &n, &n, &ONE, data(B_), &n, data(d_), &STEP, &NOTHING, data(product), &STEP)
-    curved = ddot(&n, data(product), &STEP, data(d_), &STEP)
-    predicted = 0.0
-    for i in range(m):
-        fall = data(v_)[i] - broken(data(b_)[i] + pc[i], data(f_)[i])
-        needed = factor * fabs(data(y_)[i])
-        kept = 0.5 * (data(w_)[i] * data(l_)[i] + needed)
-        pw[i] = kept if kept > needed else needed
-        predicted += pw[i] * fall
-        total += fall
-    predicted -= slope
-    if predicted < share * curved and total > 0.0:
-        rise = (goal * curved - predicted) / total
-        predicted = 0.0
-        for i in range(m):
-            fall = data(v_)[i] - broken(data(b_)[i] + pc[i], data(f_)[i])
-            pw[i] += rise
-            predicted += pw[i] * fall
-        predicted -= slope
-    for i in range(m):
-        data(own)[i] = pw[i] / data(l_)[i]
-        penalty += pw[i] * data(v_)[i]
-    return change, slope, curved, w, own, penalty, predicted
-
-
-def balanced_roots(y, weights, equality):
-    cdef cnp.ndarray y_ = plain(y), w_ = plain(weights), e_ = equality
-    cdef int m = length(y_), i
-    cdef cnp.ndarray root = vector(m)
-    cdef double size
-    for i in range(m):
-        size = fabs(data(y_)[i])
-        if mask(e_)[i]:
-            size *= 2.0
-            if 0.5 * data(w_)[i] > size:
-                size = 0.5 * data(w_)[i]
-        data(root)[i] = size
-    return root
-
-
-def balanced_penalty(slope, root, errors, units, double alpha):
-    cdef cnp.ndarray s_ = plain(slope), o_ = plain(root), e_ = plain(errors), u_
-    cdef int m = length(e_), i
-    cdef double total = 0.0, e, corner = 4.0 * alpha * alpha
-    if units is None:
-        for i in range(m):
-            e = data(e_)[i]
-            total += data(s_)[i] * e + data(o_)[i] * sqrt(e * e + corner)
-    else:
-        u_ = plain(units)
-        for i in range(m):
-            e = data(e_)[i] / data(u_)[i]
-            total += data(s_)[i] * e + data(o_)[i] * sqrt(e * e + corner)
-    return total
-
-
-def exact_penalty(weights, floor, errors, units):
-    cdef cnp.ndarray w_ = plain(weights), f_ = plain(floor), e_ = plain(errors), u_
-    cdef int m = length(e_), i
-    cdef double total = 0.0
-    if units is None:
-        for i in range(m):
-            total += data(w_)[i] * broken(data(e_)[i], data(f_)[i])
-    else:
-        u_ = plain(units)
-        for i in range(m):
-            total += data(w_)[i] * broken(data(e_)[i] / data(u_)[i], data(f_)[i])
-    return total
-
-
-def measures(v, lengths, target_size, double x_size, double rounding, g, y, a, z, d):
-    cdef cnp.ndarray v_ = plain(v), l_ = plain(lengths), t_ = plain(target_size), g_ = plain(g), y_ = plain(y)
-    cdef cnp.ndarray a_ = plain(a), z_ = plain(z), d_ = plain(d)
-    cdef int m = length(v_), n = length(g_), i
-    cdef cnp.ndarray residual = vector(n), own = vector(m)
-    cdef Numbers pr = data(residual)
-    cdef double violation = 0.0, worst = 0.0, entry, relative
-    for i in range(n):
-        pr[i] = data(g_)[i] + data(z_)[i]
-    if m:
-        dgemv(b"N", &n, &m, &ONE, data(a_), &n, data(y_), &STEP, &ONE, pr, &STEP)
-    for i in range(m):
-        entry = data(v_)[i] * data(l_)[i]
-        relative = (entry - rounding * x_size * data(l_)[i]) / data(t_)[i]
-        if relative > violation or relative != relative:
-            violation = relative
-        if entry > worst or entry != entry:
-            worst = entry
-        data(own)[i] = data(y_)[i] / data(l_)[i]
-    return (
-        violation, highest(data(v_), m, 0.0) / x_size, size_of(data(d_), n) / x_size, worst, residual, own
-    )
-
-
-def merit_rounding(f, g, double reach, spacing, weights, target, r, lengths):
-    cdef cnp.ndarray g_ = plain(g), w_ = plain(weights), t_ = plain(target), r_ = plain(r), l_ = plain(lengths)
-    cdef cnp.ndarray s_
-    cdef bint one = isinstance(spacing, float)
-    cdef double common = spacing if one else 0.0, total = 0.0, own
-    cdef int m = length(w_), i
-    if one:
-        for i in range(m):
-            total += data(w_)[i] * (fabs(data(t_)[i]) + fabs(data(r_)[i]) + data(l_)[i] * reach)
-        total *= common
-    else:
-        s_ = plain(spacing)
-        common = data(s_)[0]
-        for i in range(m):
-            own = fabs(data(t_)[i]) + fabs(data(r_)[i]) + data(l_)[i] * reach
-            total += data(w_)[i] * data(s_)[1 + i] * own
-    return common * (fabs(f) + size_of(data(g_), length(g_)) * reach) + total
-
-
 def seen_sizes(double unit, steepest, reach, start, x, g):
     cdef cnp.ndarray s_ = plain(steepest), h_ = plain(reach), o_ = plain(start), x_ = plain(x), g_ = plain(g)
     cdef int n = length(x_), i
@@ -286,41 +186,6 @@ def seen_sizes(double unit, steepest, reach, start, x, g):
     if top > 1.0:
         top = 1.0
     return top if top > unit else unit, steeper, farther
-
-
-def relative_residual(residual, g, double unit, steepest, reach, double enough, double seen_share, double own_share):
-    cdef cnp.ndarray e_ = plain(residual), g_ = plain(g), s_ = plain(steepest), h_ = plain(reach)
-    cdef int n = length(g_), i
-    cdef double size = unit, worth = 0.0, own = 0.0, top = 0.0, slope, change, part, far = 0.0
-    for i in range(n):
-        slope = fabs(data(g_)[i])
-        if slope > size:
-            size = slope
-        change = seen_share * data(s_)[i]
-        if slope > change:
-            change = slope
-        change *= data(h_)[i]
-        if change > worth:
-            worth = change
-        if data(h_)[i] > far:
-            far = data(h_)[i]
-        part = fabs(data(e_)[i])
-        if part > top or part != part:
-            top = part
-        part *= data(h_)[i]
-        if part > own or part != part:
-            own = part
-    if enough > size:
-        size = enough
-    if enough * far > worth:
-        worth = enough * far
-    if size == 0.0:
-        size = 1.0
-    if worth == 0.0:
-        worth = 1.0
-    top /= size
-    own = own / worth / own_share
-    return own if own > top or own != own else top
 
 
 def bound_multipliers(z, x, lower, upper):

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..types import Array
 from .functions import MISTAKES, Failure, Functions, Sample
-from .returned import finite_parts
+from .returned import finite_parts, joined
 
 __all__ = ["Calls", "Journal", "NotFiniteError"]
 
@@ -63,6 +63,7 @@ class Calls:
         self.points = self.failures = 0
         self.messages: dict[str, str] = {}
         self.last_failure: Exception | None = None
+        self._all = Sample(functions)
 
     def sample(self, sample: Sample, points: list[Array]) -> list[list[Array] | None]:
         """What the functions of `sample` return at some points (n,), None where one of them failed."""
@@ -74,17 +75,34 @@ class Calls:
                 self.record[x.tobytes()] = parts
         return [self.record.get(x.tobytes()) for x in points]
 
+    def values(self, x: Array) -> tuple[float, Array, list[int], Array | None] | None:
+        """Objective, values (k,), their numbers, and the gradient if it comes along; None for a failure."""
+        plain = self.record is None and self.journal is None and self.alone is map
+        if not plain or self.functions.both:
+            (parts,) = self.sample(self._all, [x])
+            if parts is None:
+                return None
+            gradient = parts.pop() if self.functions.both else None
+            return *joined(parts), gradient
+        if self.guard is not None:
+            self.guard(1)
+        try:
+            objective, values, sizes, finite = self.functions.values_together(x)
+        except Exception as error:
+            self.points += 1
+            self.forgive(error, x)
+            return None
+        self.points += 1
+        if not finite:
+            self._not_finite(np.append(objective, values), x)
+        return objective, values, sizes, None
+
     def recorded(self) -> list[tuple[Array, Array]]:
         """Every point (n,) of the record with objective and values (1 + k,), in order."""
         return [(np.frombuffer(x), np.concatenate(parts)) for x, parts in (self.record or {}).items()]
 
     def _asked(self, sample: Sample, points: list[Array]) -> list[list[Array] | None]:
         self._allow(len(points))
-        plain = self.journal is None and self.alone is map
-        if plain and len(points) == 1:  # the usual case, at once
-            answer = sample(points[0])
-            self.points += 1
-            return [self._accepted(answer, points[0])]
         answers: list[list[Array] | None] = []
         for x, answer in zip(points, self._answers(sample, points), strict=True):
             if answers:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core import compiled
 from ..types import Array, Indices, Mask
 from .scipy_forms import Block
 
@@ -28,10 +29,8 @@ class Rows:
     target: Array  #: (m,)
     sign: Array  #: (m,) +1 for < and =, −1 for >: the residual is to be ≤ 0 (= 0)
     equality: Mask  #: (m,) bool
-    labels: list[str]  #: (m,) name, index and comparison, for reports
-    names: list[str]  #: (m,) name of the constraint the row comes from
-    sigma: Array  #: (m,) NaN where the constraint has none of its own
-    alpha: Array  #: (m,) likewise
+    floor: Array  #: (m,) −1 for an equality, 0 for an inequality: max(r, floor·r) is |r| or max(r, 0)
+    parts: Sequence[_Part]  #: where they come from
 
     def __len__(self) -> int:
         return len(self.source)
@@ -56,9 +55,24 @@ class Rows:
         return violations
 
     @cached_property
-    def floor(self) -> Array:
-        """(m,) −1 for an equality, 0 for an inequality: max(r, floor·r) is |r| or max(r, 0)."""
-        return np.where(self.equality, -1.0, 0.0)
+    def labels(self) -> list[str]:
+        """(m,) name, index and comparison, for reports."""
+        return [label for part in self.parts for label in part.labels()]
+
+    @cached_property
+    def operators(self) -> list[str]:
+        """(m,) the comparison alone."""
+        return [part.operator for part in self.parts for _ in part.index]
+
+    @cached_property
+    def sigma(self) -> Array:
+        """(m,) NaN where the constraint has none of its own."""
+        return np.array([entry for part in self.parts for entry in part.own("sigma")], dtype=float)
+
+    @cached_property
+    def alpha(self) -> Array:
+        """(m,) likewise."""
+        return np.array([entry for part in self.parts for entry in part.own("alpha")], dtype=float)
 
     def signed_violations(self, errors: Array) -> Array:
         """Return the errors where the row is broken, 0 elsewhere."""
@@ -68,7 +82,13 @@ class Rows:
 
     def pull_back(self, multipliers: Array, size: int) -> Array:
         """Return, for each of `size` values, the sum of the multipliers of its rows."""
-        return np.bincount(self.source, multipliers, size).astype(float, copy=False)
+        return gathered(self.source, multipliers, size)
+
+
+@compiled
+def gathered(source: Indices, entries: Array, size: int) -> Array:
+    """The sum of the entries (m,) at each of `size` places, ``source`` (m,) being theirs."""
+    return np.bincount(source, entries, size).astype(float, copy=False)
 
 
 def stack_rows(
@@ -86,16 +106,14 @@ def stack_rows(
     if bounds is not None:
         variables = Block("x", lambda x: x, *bounds)
         parts += _parts_of(call, variables, bounds[0].size, start)
-    counts = [len(part.index) for part in parts]
+    sides = [(part.sign, part.operator == "=") for part in parts for _ in part.index]
     return Rows(
         source=np.array([part.start + i for part in parts for i in part.index], dtype=int),
         target=np.array([target for part in parts for target in part.targets], dtype=float),
-        sign=np.array(_repeated([part.sign for part in parts], counts), dtype=float),
-        equality=np.array(_repeated([part.operator == "=" for part in parts], counts), dtype=bool),
-        labels=[label for part in parts for label in part.labels()],
-        names=_repeated([part.block.name for part in parts], counts),
-        sigma=_own(call, "sigma", parts, sum(counts)),
-        alpha=_own(call, "alpha", parts, sum(counts)),
+        sign=np.array([sign for sign, _ in sides], dtype=float),
+        equality=np.array([equal for _, equal in sides], dtype=bool),
+        floor=np.array([-1.0 if equal else 0.0 for _, equal in sides]),
+        parts=parts,
     )
 
 
@@ -110,6 +128,13 @@ class _Part:
     sign: float
     index: Sequence[int]  # within the block
     targets: Sequence[float]
+    sigma: Sequence[float] | None  # of the block's values, where it has its own
+    alpha: Sequence[float] | None  # likewise
+
+    def own(self, what: str) -> list[float]:
+        """Sigma or alpha of each row, NaN where there is none."""
+        values = getattr(self, what)
+        return [math.nan if values is None else values[i] for i in self.index]
 
     def labels(self) -> list[str]:
         """Name, index and comparison of each."""
@@ -124,31 +149,17 @@ def _parts_of(call: str, block: Block, size: int, start: int) -> list[_Part]:
     """Return the equality, upper and lower rows of one block."""
     low = _fit(call, block.name, "target", block.lower, size)
     high = _fit(call, block.name, "target", block.upper, size)
+    sigma = None if block.sigma is None else _fit(call, block.name, "sigma", block.sigma, size)
+    alpha = None if block.alpha is None else _fit(call, block.name, "alpha", block.alpha, size)
     equal = [i for i in range(size) if low[i] == high[i]]
     above = [i for i in range(size) if low[i] < high[i] < math.inf]
     below = [i for i in range(size) if -math.inf < low[i] < high[i]]
     kinds = (("=", equal, high, 1.0), ("<", above, high, 1.0), (">", below, low, -1.0))
     return [
-        _Part(block, size, start, operator, sign, index, [target[i] for i in index])
+        _Part(block, size, start, operator, sign, index, [target[i] for i in index], sigma, alpha)
         for operator, index, target, sign in kinds
         if index
     ]
-
-
-def _own(call: str, what: str, parts: list[_Part], m: int) -> Array:
-    """Return the blocks' own sigma or alpha for each of m rows, NaN where they have none."""
-    own = np.full(m, np.nan)
-    start = 0
-    for part in parts:
-        value, end = getattr(part.block, what), start + len(part.index)
-        if value is not None:
-            own[start:end] = np.array(_fit(call, part.block.name, what, value, part.size))[part.index]
-        start = end
-    return own
-
-
-def _repeated(entries: list[Any], counts: list[int]) -> list[Any]:
-    return [entry for entry, count in zip(entries, counts, strict=True) for _ in range(count)]
 
 
 def _fit(call: str, name: str, what: str, value: Any, size: int) -> list[float]:

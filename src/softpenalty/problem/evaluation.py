@@ -13,7 +13,7 @@ from .calls import Calls
 from .constraint import check_jac
 from .differences import Differences
 from .functions import OBJECTIVE, Functions, Sample, stack
-from .returned import WrongShapeError, floats, joined
+from .returned import WrongShapeError, floats
 from .scipy_forms import Block
 from .steps import Steps
 
@@ -247,17 +247,18 @@ class Evaluation:
 
     def _at(self, x: Array) -> _Point:
         key = x.tobytes()
-        if key in self._points:
-            return self._points[key]
-        self._check_variables(x.size)
-        (parts,) = self.calls.sample(self._all, [x])
-        if parts is None:
-            values = np.full(sum(self.sizes or ()), np.nan)
-            point = _Point(np.nan, values)
+        known = self._points.get(key)
+        if known is not None:
+            return known
+        if x.size != self._n:
+            self._check_variables(x.size)
+        found = self.calls.values(x)
+        if found is None:
+            point = _Point(np.nan, np.full(sum(self.sizes or ()), np.nan))
         else:
-            gradient = parts.pop() if self.functions.both else None
-            objective, values, sizes = joined(parts)
-            self._check_sizes(sizes)
+            objective, values, sizes, gradient = found
+            if sizes != self.sizes:
+                self._check_sizes(sizes)
             point = _Point(objective, values, gradient)
         if len(self._points) >= REMEMBERED_POINTS:
             del self._points[next(old for old in self._points if old != self._pinned)]
@@ -364,8 +365,6 @@ class Evaluation:
     def _check_sizes(self, sizes: list[int]) -> None:
         if self.sizes is None:
             self.sizes = sizes
-        if sizes == self.sizes:
-            return
         for block, before, now in zip(self.blocks, self.sizes, sizes, strict=True):
             if before != now:
                 raise WrongShapeError(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,11 @@ import numpy as np
 from ..types import Array
 from .returned import (
     WrongShapeError,
+    answered,
+    answered_derivatives,
+    finite_parts,
     floats,
+    joined,
     real,
     square,
     stacked,
@@ -24,7 +27,7 @@ from .returned import (
     usual_number,
     usual_values,
 )
-from .scipy_forms import Block
+from .scipy_forms import Block, with_args
 
 __all__ = ["MISTAKES", "OBJECTIVE", "Failure", "Functions", "Sample", "stack"]
 
@@ -44,7 +47,7 @@ class Failure:
     error: Exception
 
 
-@dataclass(frozen=True)
+@dataclass
 class Functions:
     """The objective and the constraints with the derivatives that are given.
 
@@ -62,29 +65,41 @@ class Functions:
     hess: Any = None
     args: tuple[Any, ...] = ()
 
-    @cached_property
-    def both(self) -> bool:
-        """Whether `fun` returns the gradient too."""
-        return isinstance(self.jac, (bool, np.bool_)) and bool(self.jac)
+    def __post_init__(self) -> None:
+        #: Whether `fun` returns the gradient too.
+        self.both = isinstance(self.jac, (bool, np.bool_)) and bool(self.jac)
+        #: All functions as functions of x alone, the objective's first.
+        self.callables = [with_args(self.fun, self.args), *(block.fun for block in self.blocks)]
+        derivatives: list[Any] = [self.jac, *(block.jac for block in self.blocks)]
+        #: Whether every function has a derivative of its own.
+        self.all_given = all(map(callable, derivatives))
+        if self.all_given:
+            self._derivatives = [with_args(derivatives[0], self.args), *derivatives[1:]]
 
     def values(self, which: Sequence[int], x: Array) -> list[Array]:
         """The values of some functions at x (n,), one array each; complex for complex x."""
-        parts = []
-        for i in which:
-            if i == OBJECTIVE:
-                returned = self.fun(x.copy(), *self.args)
-                part = usual_number(returned, x)
-                parts.append(np.atleast_1d(self._objective_alone(returned, x)) if part is None else part)
-            else:
-                returned = self.blocks[i].fun(x.copy())
-                part = usual_values(returned, x)
-                parts.append(self._block(i, returned, x) if part is None else part)
-        return parts
+        return [self._part(i, self.callables[i - OBJECTIVE](x.copy()), x) for i in which]
+
+    def values_together(self, x: Array) -> tuple[float, Array, list[int], bool]:
+        """The objective, all values (k,), how many each constraint has, and whether all are finite."""
+        found = answered(self.callables, x)
+        if isinstance(found, tuple):
+            return found
+        parts = [self._part(i, returned, x) for i, returned in enumerate(found, OBJECTIVE)]
+        return *joined(parts), finite_parts(parts)
+
+    def _part(self, index: int, returned: Any, x: Array) -> Array:
+        """What a function returned as an array of its own."""
+        if index == OBJECTIVE:
+            part = usual_number(returned, x)
+            return np.atleast_1d(self._objective_alone(returned, x)) if part is None else part
+        part = usual_values(returned, x)
+        return self._block(index, returned, x) if part is None else part
 
     def all_values(self, x: Array) -> list[Array]:
         """The objective and the values of every constraint, and the gradient where `fun` returns it."""
         if not self.both:
-            return self.values(self.everything, x)
+            return self.values(range(OBJECTIVE, len(self.blocks)), x)
         returned = self.fun(x.copy(), *self.args)
         try:
             objective, gradient = returned
@@ -101,20 +116,17 @@ class Functions:
         """The gradient (n,) by `jac`."""
         return self._checked_gradient(self.jac(x.copy(), *self.args), x.size)
 
-    @cached_property
-    def everything(self) -> tuple[int, ...]:
-        """The numbers of all functions."""
-        return (OBJECTIVE, *range(len(self.blocks)))
-
-    @cached_property
-    def all_given(self) -> bool:
-        """Whether every function has a derivative of its own."""
-        return callable(self.jac) and all(callable(block.jac) for block in self.blocks)
-
     def derivatives(self, x: Array, sizes: list[int]) -> tuple[Array, Any]:
         """The gradient (n,) and the Jacobian (k, n) of all constraints, where all are given."""
-        gradient = self.gradient(x)
-        return gradient, stack([self.jacobian(i, x, size) for i, size in enumerate(sizes)], x.size)
+        found = answered_derivatives(self._derivatives, x, sizes)
+        if isinstance(found, tuple):
+            return found
+        n = x.size
+        parts = [
+            self._checked_jacobian(i, part, size, n)
+            for i, (part, size) in enumerate(zip(found[1:], sizes, strict=True))
+        ]
+        return self._checked_gradient(found[0], n), stack(parts, n)
 
     def jacobian(self, index: int, x: Array, size: int) -> Any:
         """The Jacobian (size, n) of a constraint by its `jac`, dense or sparse."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ from ..core import compiled
 from ..types import Array
 
 __all__ = [
-    "NotRealError", "WrongShapeError", "finite_parts", "floats", "joined", "real", "square", "stacked",
-    "usual_derivatives", "usual_number", "usual_values",
+    "NotRealError", "WrongShapeError", "answered", "answered_derivatives", "finite_parts", "floats", "joined",
+    "real", "square", "stacked", "usual_derivatives", "usual_number", "usual_values",
 ]  # fmt: skip
 
 
@@ -91,3 +92,38 @@ def joined(parts: list[Array]) -> tuple[float, Array, list[int]]:
     """The objective, all values (k,), and how many each function has, from one array of each function."""
     values = np.concatenate([np.zeros(0), *parts[1:]])
     return float(parts[0][0]), values, [part.size for part in parts[1:]]
+
+
+@compiled
+def answered(
+    functions: list[Callable[[Array], Any]], x: Array
+) -> tuple[float, Array, list[int], bool] | list[Any]:
+    """Objective, values (k,), their numbers, and whether all are finite, where all return the usual.
+
+    That is a float from the first and arrays of floats with one axis from the others; otherwise what they
+    returned, as it is.
+    """
+    returned = [function(x.copy()) for function in functions]
+    parts = [usual_number(returned[0], x), *(usual_values(values, x) for values in returned[1:])]
+    usual = [part for part in parts if part is not None]
+    return (*joined(usual), finite_parts(usual)) if len(usual) == len(parts) else returned
+
+
+@compiled
+def answered_derivatives(
+    functions: list[Callable[[Array], Any]], x: Array, sizes: list[int]
+) -> tuple[Array, Array] | list[Any]:
+    """Gradient (n,) and Jacobian (k, n), where all functions return arrays of floats of these shapes.
+
+    Otherwise what they returned, as it is.
+    """
+    returned = [function(x.copy()) for function in functions]
+    gradient = usual_derivatives(returned[0], (x.size,))
+    parts = [
+        usual_derivatives(jacobian, (size, x.size))
+        for jacobian, size in zip(returned[1:], sizes, strict=True)
+    ]
+    usual = [part for part in parts if part is not None]
+    if gradient is None or len(usual) < len(parts):
+        return returned
+    return gradient, stacked(usual, x.size)

@@ -19,7 +19,7 @@ from ..types import Array
 from .constraint import Constraint, check_jac, numbers
 from .steps import Steps, read_steps
 
-__all__ = ["Block", "keeps_feasible", "read_bounds", "read_constraints", "warn_not_kept"]
+__all__ = ["Block", "keeps_feasible", "read_bounds", "read_constraints", "warn_not_kept", "with_args"]
 
 
 ZERO, INFINITE = np.zeros(()), np.array(np.inf)
@@ -178,10 +178,10 @@ def _read_dict(call: str, constraint: Mapping[str, Any], name: str) -> Block:
     args = tuple(args) if isinstance(args, Sequence) and not isinstance(args, str) else (args,)
     return Block(
         name=name,
-        fun=_with_args(fun, args),
+        fun=with_args(fun, args),
         lower=ZERO,
         upper=ZERO if kind.lower() == "eq" else INFINITE,
-        jac=_with_args(jac, args) if callable(jac) else jac,
+        jac=with_args(jac, args) if callable(jac) else jac,
     )
 
 
@@ -226,7 +226,8 @@ class _Constant:
         return self.matrix
 
 
-def _with_args(fun: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any]:
+def with_args(fun: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any]:
+    """Return `fun` as a function of x alone."""
     return _WithArgs(fun, args) if args else fun
 
 

@@ -51,7 +51,10 @@ def judge(problem: Problem, outcome: Outcome) -> Judgement:
     errors = rows.errors(solution.values)
     multipliers = solution.y * rows.sign
     by_value = rows.pull_back(multipliers, solution.values.size)
-    residual = g + solution.J.T @ by_value + z
+    if hasattr(solution.J, "toarray"):
+        residual = g + solution.J.T @ by_value + z
+    else:
+        residual = lagrangian_gradient(g, solution.J, by_value, z)
     of_rows = errors, rows.sign, rows.floor, rows.target, multipliers, tolerances.feasibility
     met, worst, slack = rows_judged(*of_rows, None)
     if not met:  # a row cannot be met better than rounding in x and in its own value allows
@@ -76,6 +79,13 @@ def judge(problem: Problem, outcome: Outcome) -> Judgement:
         elif status is Status.ATTAINED and kkt["stationarity"] <= ATTAINABLE_SHARE * tolerances.stationarity:
             verdict = Verdict.ATTAINED
     return Judgement(_concluded(status, verdict), verdict, kkt, errors, multipliers, by_value, z)
+
+
+@compiled
+def lagrangian_gradient(g: Array, J: Array, by_value: Array, z: Array) -> Array:
+    """∇objective + Jᵀ·multipliers (n,), those of the bounds included."""
+    residual: Array = g + by_value @ J + z
+    return residual
 
 
 @compiled

@@ -19,6 +19,7 @@ from ..types import Array
 from .checks import warn_before
 from .methods import METHODS
 from .noisy.look import MOST_VARIABLES
+from .norms import all_finite, extremes
 from .options import Options, check_positive
 from .result import Evaluations, Result, build_result, unfinished
 from .session import session
@@ -191,7 +192,7 @@ def _add_evaluations(result: Result, evaluation: Evaluation) -> None:
 def _admit_unknown(result: Result, evaluation: Evaluation, bounds: tuple[Array, Array]) -> None:
     """Put NaN for what differences inside the bounds cannot tell about fixed variables."""
     lower, upper = bounds
-    if not (lower == upper).any():
+    if extremes(upper - lower)[0] > 0.0:
         return
     fixed = (lower == upper) & (result.x == lower)
     if not fixed.any():
@@ -208,6 +209,8 @@ def _admit_unknown(result: Result, evaluation: Evaluation, bounds: tuple[Array, 
 
 
 def _read_start(x0: ArrayLike) -> Array:
+    if type(x0) is np.ndarray and x0.dtype == float and x0.ndim == 1 and x0.size and all_finite(x0):
+        return x0.copy()
     try:
         if np.iscomplexobj(x0):
             raise TypeError

@@ -9,13 +9,19 @@ import numpy as np
 from ..core import compiled
 from ..types import Array
 
-__all__ = ["all_finite", "largest", "squares_finite"]
+__all__ = ["all_finite", "extremes", "largest", "squares_finite"]
 
 
 @compiled
 def largest(vector: Array) -> float:
     """Largest absolute entry, 0 for an empty vector."""
     return float(np.maximum.reduce(np.absolute(vector))) if vector.size else 0.0
+
+
+@compiled
+def extremes(vector: Array) -> tuple[float, float]:
+    """Smallest and largest entry, inf and −inf for an empty vector."""
+    return float(vector.min(initial=np.inf)), float(vector.max(initial=-np.inf))
 
 
 @compiled
@@ -27,6 +33,7 @@ def all_finite(array: Array) -> bool:
     return math.isfinite(np.vdot(array, np.zeros(array.size)))
 
 
+@compiled
 def squares_finite(array: Array) -> bool:
     """Whether no entry is infinite, NaN, or so large that its square is: such derivatives lead nowhere."""
     return math.isfinite(np.vdot(array, array))

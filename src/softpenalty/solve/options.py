@@ -96,7 +96,7 @@ class Options:
         Unknown ones get a warning, as from SciPy; a keyword that is not known there either is taken for a
         misspelt argument.
         """
-        if not isinstance(given, Mapping):
+        if not isinstance(given, (dict, Mapping)):
             raise TypeError(f"`minimize(options=...)` must be a dict; got {given!r}.")
         if not given and not keywords:
             return DEFAULTS

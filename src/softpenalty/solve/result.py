@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import scipy.optimize
 
 from ..core import compiled
 from ..types import Array, Mask
+from .deferred import DeferredResult
 from .judgement import judge
 from .outcome import Outcome, Solution
 from .report.html import as_html
@@ -54,7 +55,7 @@ class Evaluations(NamedTuple):
     values: Array
 
 
-class Result(scipy.optimize.OptimizeResult):
+class Result(DeferredResult):
     """The result of `minimize`: a SciPy `OptimizeResult` that explains itself.
 
     Attributes
@@ -136,16 +137,12 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
     """Judge the outcome and put the result together."""
     verdict = judge(problem, outcome)
     solution, rows, status, kkt = outcome.solution, problem.rows, verdict.status, verdict.kkt
-    x, lower, upper, evaluation = solution.x, problem.lower, problem.upper, problem.evaluation
-    names = problem.variables
-    active, at_lower, at_upper = holding(verdict.errors, rows.target, rows.equality, x, lower, upper, ACTIVE)
-    labels = [rows.labels[i] for i in active]
-    labels += [f"{names[i]} = {x[i]:.6g} (lower bound)" for i in at_lower]
-    labels += [f"{names[i]} = {x[i]:.6g} (upper bound)" for i in at_upper]
-    parts, start = [], 0
-    for size in problem.sizes:
-        parts.append(verdict.by_value[start : start + size])
+    evaluation = problem.evaluation
+    multipliers, start = {}, 0
+    for name, size in zip(problem.names, problem.sizes, strict=True):
+        multipliers[name] = verdict.by_value[start : start + size]
         start += size
+    multipliers["bounds"] = verdict.z
     message, conflict = status.message, list(outcome.conflict)
     if status is Status.INFEASIBLE and conflict:
         message += f" In conflict: {', '.join(conflict)}."
@@ -154,8 +151,8 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
     elif status is Status.ATTAINED:
         asked = outcome.tolerances.stationarity
         message += f" The residual is {kkt['stationarity']:.1e} where {asked:.1e} was asked for."
-    return Result(
-        x=x,
+    result = Result(
+        x=solution.x,
         fun=solution.f,
         jac=solution.g,
         success=status in SUCCESSES,
@@ -166,18 +163,13 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
         nfev=evaluation.nfev,
         njev=evaluation.njev,
         maxcv=kkt["feasibility"],
-        multipliers=dict(zip(problem.names, parts, strict=True)) | {"bounds": verdict.z},
+        multipliers=multipliers,
         multiplier_vector=verdict.multipliers,
         errors=verdict.errors,
-        violations=rows.violations(verdict.errors),
         targets=rows.target,
-        labels=rows.labels,
-        operators=np.where(rows.equality, "=", np.where(rows.sign > 0.0, "<", ">")).tolist(),
-        names=list(names),
-        bounds=(lower, upper),
+        bounds=(problem.lower, problem.upper),
         differences={} if outcome.noise is not None else _differences(evaluation, solution),
         kkt=kkt,
-        active=labels,
         conflict=conflict,
         relaxation=dict(outcome.relaxation),
         **_about_noise(problem, outcome),
@@ -185,6 +177,24 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
         failure_messages=dict(evaluation.calls.messages),
         history=history,
     )
+    result.defer(partial(_described, problem, verdict.errors.copy(), solution.x.copy()))
+    return result
+
+
+def _described(problem: Problem, errors: Array, x: Array) -> dict[str, Any]:
+    """The rows and variables by name, made when they are looked at."""
+    rows, names, lower, upper = problem.rows, list(problem.variables), problem.lower, problem.upper
+    active, at_lower, at_upper = holding(errors, rows.target, rows.equality, x, lower, upper, ACTIVE)
+    labels = [rows.labels[i] for i in active]
+    labels += [f"{names[i]} = {x[i]:.6g} (lower bound)" for i in at_lower]
+    labels += [f"{names[i]} = {x[i]:.6g} (upper bound)" for i in at_upper]
+    return {
+        "violations": rows.violations(errors),
+        "labels": rows.labels,
+        "operators": rows.operators,
+        "names": names,
+        "active": labels,
+    }
 
 
 @compiled

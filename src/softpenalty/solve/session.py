@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,20 @@ from .watch import Watch
 __all__ = ["session"]
 
 
-@contextmanager
-def session(evaluation: Evaluation, method: str, x0: Array, options: Options, watch: Watch) -> Iterator[None]:
+def session(
+    evaluation: Evaluation, method: str, x0: Array, options: Options, watch: Watch
+) -> AbstractContextManager[None]:
     """Use the workers, the checkpoint and the progress that `options` ask for, and put them away after."""
+    alone = type(options.workers) is int and options.workers == 1 and options.evaluation_timeout == math.inf
+    if alone and options.checkpoint is None and not options.progress:
+        return nullcontext()
+    return _equipped(evaluation, method, x0, options, watch)
+
+
+@contextmanager
+def _equipped(
+    evaluation: Evaluation, method: str, x0: Array, options: Options, watch: Watch
+) -> Iterator[None]:
     calls = evaluation.calls
     with ExitStack() as stack:
         if not isinstance(options.workers, (int, float, np.number)):

@@ -8,8 +8,12 @@ import numpy as np
 
 from ..core import compiled
 from ..types import Array
+from .norms import largest
 
-__all__ = ["ATTAINABLE_SHARE", "NOISE_FACTOR", "Measure", "Sizes", "Tolerances"]
+__all__ = [
+    "ATTAINABLE_SHARE", "NOISE_FACTOR", "OWN_SHARE", "SEEN_SHARE", "Measure", "Sizes", "Tolerances",
+    "relative_residual",
+]  # fmt: skip
 
 SEEN_SHARE = 1e-3  # of the steepest gradient seen, that counts as each variable's gradient at least
 OWN_SHARE = 100.0  # tolerance of a residual times the variable's own reach, in units of the usual tolerance
@@ -136,21 +140,16 @@ class Sizes:
     @classmethod
     def at(cls, g: Array, reach: Array) -> Sizes:
         """Sizes at the start."""
-        steepest = np.abs(g)
-        return cls(min(1.0, float(steepest.max(initial=0.0))), steepest, reach)
+        return cls(min(1.0, largest(g)), np.abs(g), reach)
 
     def see(self, start: Array, x: Array, g: Array) -> None:
         """Take in another point."""
         self.unit, self.steepest, self.reach = seen_sizes(self.unit, self.steepest, self.reach, start, x, g)
 
-    def stationarity(self, residual: Array, g: Array, enough: float, own: float = OWN_SHARE) -> float:
-        """Largest entry of ``residual`` (n,), relative to the gradient and to what each variable moves.
-
-        A residual below ``enough`` counts as zero within tolerance 1; ``own`` times as much is allowed in
-        units of each variable's own reach.
-        """
+    def stationarity(self, residual: Array, g: Array, enough: float) -> float:
+        """Largest entry of ``residual`` (n,), relative to the gradient and to what each variable moves."""
         sizes = self.unit, self.steepest, self.reach
-        return relative_residual(residual, g, *sizes, enough, SEEN_SHARE, own)
+        return relative_residual(residual, g, *sizes, enough, SEEN_SHARE, OWN_SHARE)
 
 
 @compiled
@@ -177,7 +176,11 @@ def relative_residual(
     seen_share: float,
     own_share: float,
 ) -> float:
-    """The larger of |residual| relative to the gradient and its own size in what each variable moves."""
+    """The larger of |residual| relative to the gradient and its own size in what each variable moves.
+
+    A residual below ``enough`` counts as zero within tolerance 1; ``own_share`` times as much is allowed in
+    units of each variable's own reach.
+    """
     size = max(unit, float(np.abs(g).max(initial=0.0)), enough) or 1.0
     changes = np.maximum(np.abs(g), seen_share * steepest) * reach
     worth = max(float(changes.max(initial=0.0)), enough * float(reach.max(initial=0.0))) or 1.0

@@ -25,7 +25,7 @@ from .line_search import search
 from .merit import Plan, choose, weigh
 from .model import Model, Point, distance, steps_to
 from .recovery import TRY_AGAIN, lower_elastic_weight, restart, revive, stiffen
-from .state import ALMOST_FEASIBLE, FIRST, SECOND, Ending, Iterate, Local, State, Strategy
+from .state import ALMOST_FEASIBLE, FIRST, SECOND, Ending, Iterate, Local, State, Strategy, linearize
 from .stopping import STALLED_FALL, TINY_STEP, reason, seen
 from .subproblem.steering import Step, Subproblem
 
@@ -107,7 +107,7 @@ class Attempt:
         """Iterate to the end."""
         model, state = self.model, self.state
         while True:
-            point, local = state.point, Local.at(model, state.point)
+            point, local = state.point, linearize(state.point, model.floor)
             bounds = steps_to(model.lower, model.upper, point.x)
             step = self.subproblem.solve(point.g, state.B, local.a, local.b, *bounds)
             iterate = None
@@ -240,5 +240,5 @@ class Attempt:
         """The current point without step or multipliers."""
         n, m = self.model.n, self.model.m
         step = Step(np.zeros(n), np.zeros(m), np.zeros(n), np.zeros(m, dtype=bool), False)
-        local = Local.at(self.model, self.state.point)
+        local = linearize(self.state.point, self.model.floor)
         return seen(self.model, self.state, self.tolerances, local, step, self.weigh(local, step))

@@ -15,9 +15,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ...core import REFERENCES, compiled
+from ...core import compiled
 from ...types import Array, Mask
-from .curvature.compact import CompactMatrix
 from .curvature.source import Matrix
 from .model import Model, Point
 from .state import Local
@@ -37,6 +36,7 @@ class Merit(Protocol):
     def penalty(self, errors: Array, units: Array | None = None) -> float: ...
 
 
+@compiled
 class BalancedMerit:
     """Algebraic penalties whose slope at error 0 is the multiplier.
 
@@ -44,15 +44,18 @@ class BalancedMerit:
     at least half the exact weight. Constants are dropped.
     """
 
-    def __init__(self, y: Array, weights: Array, equality: Mask) -> None:
-        self._slope = y
-        self._root = balanced_roots(y, weights, equality)
+    def __init__(self, y: Array, weights: Array, equality: Mask, alpha: float) -> None:
+        size = np.abs(y)
+        self._slope, self._corner = y, 4.0 * alpha * alpha
+        self._root = np.where(equality, np.maximum(2.0 * size, 0.5 * weights), size)
 
     def penalty(self, errors: Array, units: Array | None = None) -> float:
         """Σ over the rows."""
-        return balanced_penalty(self._slope, self._root, errors, units, ALPHA)
+        e = errors if units is None else errors / units
+        return float(self._slope.dot(e) + self._root.dot(np.sqrt(e * e + self._corner)))
 
 
+@compiled
 class ExactMerit:
     """Σ weight·violation."""
 
@@ -62,30 +65,11 @@ class ExactMerit:
 
     def penalty(self, errors: Array, units: Array | None = None) -> float:
         """Σ over the rows."""
-        return exact_penalty(self._weights, self._floor, errors, units)
+        e = errors if units is None else errors / units
+        return float(self._weights @ np.maximum(e, self._floor * e))
 
 
 @compiled
-def balanced_roots(y: Array, weights: Array, equality: Mask) -> Array:
-    """What the balanced merit multiplies its roots by, (m,)."""
-    size = np.abs(y)
-    return np.where(equality, np.maximum(2.0 * size, 0.5 * weights), size)
-
-
-@compiled
-def balanced_penalty(slope: Array, root: Array, errors: Array, units: Array | None, alpha: float) -> float:
-    """Σ slope·e + root·√(e² + 4α²)."""
-    e = errors if units is None else errors / units
-    return float(slope.dot(e) + root.dot(np.sqrt(e * e + 4.0 * alpha * alpha)))
-
-
-@compiled
-def exact_penalty(weights: Array, floor: Array, errors: Array, units: Array | None) -> float:
-    """Σ weight·violation."""
-    e = errors if units is None else errors / units
-    return float(weights @ np.maximum(e, floor * e))
-
-
 @dataclass(slots=True)
 class Plan:
     """What a step does to the linearized problem.
@@ -113,21 +97,28 @@ def weigh(
     weights : (m,) the last ones, in the rows' own units
     factor : times |multiplier|: the least that a weight may be
     """
-    compact = isinstance(B, CompactMatrix)
-    if compact and not model.m:  # only bounds, with multipliers z, so that B·d = −g − z
-        slope = float(point.g @ step.d)
-        return Plan(local.b, slope, -slope - float(step.z @ step.d), local.b, local.b, 0.0, -slope)
+    if isinstance(B, np.ndarray):
+        curved = curvature_along(B, step.d)
+    elif not model.m:  # only bounds, with multipliers z, so that B·d = −g − z
+        curved = -float(point.g @ step.d) - float(step.z @ step.d)
+    else:
+        curved = float(step.d @ (B @ step.d))
     rows = local.a, local.b, local.v, model.floor
-    found = (REFERENCES["weigh_step"] if compact else weigh_step)(
-        point.g, B, *rows, step.d, step.y, weights, point.length, factor, EXACT_SHARE, EXACT_GOAL
+    return weigh_step(
+        point.g, curved, *rows, step.d, step.y, weights, point.length, factor, EXACT_SHARE, EXACT_GOAL
     )
-    return Plan(*found)
+
+
+@compiled
+def curvature_along(B: Array, d: Array) -> float:
+    """d·Bd."""
+    return float(d @ (B @ d))
 
 
 @compiled
 def weigh_step(
     g: Array,
-    B: Matrix,
+    curved: float,
     a: Array,
     b: Array,
     v: Array,
@@ -139,13 +130,15 @@ def weigh_step(
     factor: float,
     share: float,
     goal: float,
-) -> tuple[Array, float, float, Array, Array, float, float]:
-    """The fields of a plan: weights of ``factor``·|y| or more, raised to ``goal`` where below ``share``."""
+) -> Plan:
+    """The plan of a step with d·Bd = ``curved``.
+
+    The weights are ``factor``·|y| or more, raised to ``goal`` where they promise less than ``share`` of that.
+    """
     change = a @ d
     errors = b + change
     fall = v - np.maximum(errors, floor * errors)
     slope = float(g @ d)
-    curved = float(d @ (B @ d))
     needed = factor * np.abs(y)
     weights = np.maximum(needed, 0.5 * (weights * lengths + needed))
     predicted = float(weights @ fall) - slope
@@ -154,13 +147,21 @@ def weigh_step(
         if total > 0.0:
             weights = weights + (goal * curved - predicted) / total
             predicted = float(weights @ fall) - slope
-    return change, slope, curved, weights, weights / lengths, float(weights @ v), predicted
+    return Plan(change, slope, curved, weights, weights / lengths, float(weights @ v), predicted)
 
 
 def choose(equality: Mask, local: Local, step: Step, plan: Plan) -> tuple[Merit, float]:
     """The balanced merit where it promises enough, else the exact one, with the predicted fall."""
-    merit = BalancedMerit(step.y, plan.weights, equality)
+    return chosen(equality, local, step, plan, ALPHA, BALANCED_SHARE)
+
+
+@compiled
+def chosen(
+    equality: Mask, local: Local, step: Step, plan: Plan, alpha: float, share: float
+) -> tuple[Merit, float]:
+    """The balanced merit where it predicts ``share`` of d·Bd, else the exact one, with the predicted fall."""
+    merit = BalancedMerit(step.y, plan.weights, equality, alpha)
     fall = merit.penalty(local.b) - merit.penalty(local.b + plan.change) - plan.slope
-    if fall >= BALANCED_SHARE * plan.curved:
+    if fall >= share * plan.curved:
         return merit, fall
     return ExactMerit(plan.weights, equality), plan.predicted

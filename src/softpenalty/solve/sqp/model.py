@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core import compiled
 from ...types import Array, Indices, Mask
-from ..norms import all_finite, largest, squares_finite
+from ..norms import all_finite, extremes, largest, squares_finite
 from .scaling import variable_units
 
 __all__ = ["EvaluationLike", "Model", "Point", "RowsLike", "broken_rows", "total_broken", "worst_broken"]
@@ -50,6 +50,7 @@ class RowsLike(Protocol):
     def floor(self) -> Array: ...
 
 
+@compiled
 @dataclass(slots=True)
 class Point:
     """One evaluated point; derivatives are filled in once it is accepted.
@@ -105,7 +106,6 @@ class Model:
         self._lower, self._upper = lower, upper
         self.equality = rows.equality
         self.target = rows.target
-        self.target_size = np.maximum(1.0, np.abs(rows.target))  # what violations are relative to
         self.n, self.m = self.free.size, rows.equality.size
         self.floor, self.sign = rows.floor, rows.sign
         in_order = rows.source.tolist() == list(range(self.m))
@@ -113,32 +113,40 @@ class Model:
         self.least_violated: Point | None = None  # of all points evaluated, as long as none is feasible
         self._least = np.inf
         self.pending: Point | None = None  # whose derivatives are being asked for
-        self._typical = np.ones(self.n)
+        self._typical: Array | float = 1.0
         self.start_sizes = np.zeros(self.n)  # what each variable's size is likely to be
-        self._measure_in_units(self._typical)
+        self._measure_in_units(np.ones(self.n), False)
         self._start_point: Point | None = self.at(self.start)
         if self.n and self.differentiate(self._start_point):
             of_start = self._start_point.g, self._start_point.A, self.start
             units, typical, sizes = variable_units(*of_start, self.lower, self.upper)
-            self.start_sizes = sizes / units
-            if (typical < 1.0).any():
+            changed = extremes(units) != (1.0, 1.0)
+            self.start_sizes = sizes / units if changed else sizes
+            if extremes(typical)[0] < 1.0:
                 self._typical = np.minimum(typical, 1.0)
                 everywhere = np.ones(x0.size)
                 everywhere[self.free] = self._typical
                 evaluation.typical = everywhere
-            if (units != 1.0).any():
-                self._measure_in_units(units)
+            if changed:
+                self._measure_in_units(units, True)
                 self.least_violated, self._least = None, np.inf  # x meant something else
                 self._start_point = None
 
-    def _measure_in_units(self, units: Array) -> None:
-        """Let x (n,) from now on mean the free variables divided by ``units``, powers of two."""
-        self.units, self._scaled = units, bool((units != 1.0).any())
+    def _measure_in_units(self, units: Array, scaled: bool) -> None:
+        """Let x (n,) from now on mean the free variables divided by ``units``, powers of two, or all 1."""
+        self.units, self._scaled = units, scaled
         lower, upper, start = self._lower, self._upper, self._full
         if not self._all_free:
             lower, upper, start = lower[self.free], upper[self.free], start[self.free]
-        self.lower, self.upper, self.start = lower / units, upper / units, start / units
-        self._bounded = bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
+        if scaled:
+            lower, upper, start = lower / units, upper / units, start / units
+        self.lower, self.upper, self.start = lower, upper, start
+        self._bounded = extremes(lower)[1] > -np.inf or extremes(upper)[0] < np.inf
+
+    @property
+    def target_size(self) -> Array:
+        """(m,) what violations are relative to."""
+        return np.maximum(1.0, np.abs(self.target))
 
     def at_start(self) -> Point:
         """The start with its derivatives."""
@@ -165,7 +173,7 @@ class Model:
     def expand_dual(self, z: Array) -> Array:
         """Derivatives (n,) by the free variables as derivatives by all variables, 0 for the fixed ones."""
         if self._all_free:
-            return z / self.units
+            return z / self.units if self._scaled else z
         full = np.zeros(self._full.size)
         full[self.free] = z / self.units
         return full
@@ -189,7 +197,7 @@ class Model:
 
     def worst(self, point: Point) -> float:
         """Largest violation relative to max(1, |target|), infinite where the point is not defined."""
-        return np.inf if math.isnan(point.f) else worst_broken(point.r, self.floor, self.target_size)
+        return np.inf if math.isnan(point.f) else worst_broken(point.r, self.floor, self.target)
 
     def moved(self, x: Array, d: Array, t: float) -> Array:
         """``x + t·d``, exactly at a bound where only rounding of the step keeps it off."""
@@ -223,13 +231,13 @@ class Model:
         spacing = self._evaluation.spacing
         return spacing if isinstance(spacing, float) else float(spacing[0])
 
-    def rounding(self, point: Point, weights: Array, reach: float) -> float:
-        """What rounding leaves in the objective + Σ weights (m,)·rows for variables of size ``reach``."""
+    @property
+    def row_spacing(self) -> float | Array:
+        """Relative spacing of the values of objective and rows, one or (1 + m,)."""
         spacing = self._evaluation.spacing
-        if not isinstance(spacing, float):
-            spacing = np.concatenate([spacing[:1], spacing[1:][self._rows.source]])
-        rows = self.target, point.r, point.length
-        return merit_rounding(point.f, point.g, reach, spacing, weights, *rows)
+        if isinstance(spacing, float):
+            return spacing
+        return np.concatenate([spacing[:1], spacing[1:][self._rows.source]])
 
     def refine(self, point: Point) -> bool:
         """Replace the derivatives at ``point`` by better differences; False where there are none."""
@@ -293,23 +301,6 @@ def shifted(
 
 
 @compiled
-def merit_rounding(
-    f: float,
-    g: Array,
-    reach: float,
-    spacing: float | Array,
-    weights: Array,
-    target: Array,
-    r: Array,
-    lengths: Array,
-) -> float:
-    """Rounding of f + Σ weights·rows (m,) with values of relative spacing ``spacing``, one or (1 + m,)."""
-    of_f, of_rows = (spacing, spacing) if isinstance(spacing, float) else (float(spacing[0]), spacing[1:])
-    in_rows = of_rows * (np.abs(target) + np.abs(r) + lengths * reach)
-    return of_f * (abs(f) + largest(g) * reach) + float(weights @ in_rows)
-
-
-@compiled
 def broken_rows(r: Array, floor: Array) -> Array:
     """How far each row is broken, (m,): max(r, floor·r), floor being −1 for equalities, else 0."""
     violations: Array = np.maximum(r, floor * r)
@@ -323,9 +314,9 @@ def total_broken(r: Array, floor: Array, unit: Array) -> float:
 
 
 @compiled
-def worst_broken(r: Array, floor: Array, unit: Array) -> float:
-    """Largest of the violations, each divided by its ``unit`` (m,)."""
-    return largest(np.maximum(r, floor * r) / unit)
+def worst_broken(r: Array, floor: Array, target: Array) -> float:
+    """Largest of the violations, each relative to max(1, |target|)."""
+    return largest(np.maximum(r, floor * r) / np.maximum(1.0, np.abs(target)))
 
 
 @compiled

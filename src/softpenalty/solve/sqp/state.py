@@ -16,7 +16,17 @@ from .curvature.source import Matrix
 from .doctor import Diagnosis
 from .model import Model, Point, total_broken
 
-__all__ = ["ALMOST_FEASIBLE", "FIRST", "SECOND", "Ending", "Iterate", "Local", "State", "Strategy"]
+__all__ = [
+    "ALMOST_FEASIBLE",
+    "FIRST",
+    "SECOND",
+    "Ending",
+    "Iterate",
+    "Local",
+    "State",
+    "Strategy",
+    "linearize",
+]
 
 FAR = 1e3  # points whose violations exceed this many times those of the start are not accepted
 ALMOST_FEASIBLE = 1e-6  # relative violation below which a point counts as feasible while the search goes on
@@ -39,9 +49,13 @@ FIRST = Strategy(stiffness=1.0, weight=2.0, nu=10.0)
 SECOND = Strategy(stiffness=4.0, weight=4.0, nu=1e4)
 
 
+@compiled
 @dataclass(slots=True)
 class Local:
-    """The problem linearized at a point in unit rows: a (m, n), errors b (m,), violations v (m,)."""
+    """The problem linearized at a point in unit rows: a (m, n), errors b (m,), violations v (m,).
+
+    ``g_size`` and ``x_size`` are |g| and max(1, |x|) there.
+    """
 
     a: Array
     b: Array
@@ -49,19 +63,12 @@ class Local:
     g_size: float
     x_size: float
 
-    @classmethod
-    def at(cls, model: Model, point: Point) -> Local:
-        """The problem at ``point``, whose derivatives are known."""
-        return cls(*linearize(point.A, point.r, point.length, model.floor, point.g, point.x))
-
 
 @compiled
-def linearize(
-    A: Array, r: Array, lengths: Array, floor: Array, g: Array, x: Array
-) -> tuple[Array, Array, Array, float, float]:
-    """Unit rows (m, n), their errors (m,) and violations (m,), |g| and max(1, |x|)."""
-    a, b = A / lengths[:, None], r / lengths
-    return a, b, np.maximum(b, floor * b), largest(g), max(1.0, largest(x))
+def linearize(point: Point, floor: Array) -> Local:
+    """The problem at ``point``, whose derivatives are known; ``floor`` (m,) is −1 for equalities, else 0."""
+    a, b = point.A / point.length[:, None], point.r / point.length
+    return Local(a, b, np.maximum(b, floor * b), largest(point.g), max(1.0, largest(point.x)))
 
 
 @dataclass(slots=True)

@@ -8,9 +8,17 @@ from ...core import compiled
 from ...types import Array
 from ..norms import largest
 from ..status import Status
-from ..tolerances import NOISE_FACTOR, Measure, Tolerances
+from ..tolerances import (
+    NOISE_FACTOR,
+    OWN_SHARE,
+    SEEN_SHARE,
+    Measure,
+    Sizes,
+    Tolerances,
+    relative_residual,
+)
 from .merit import Plan
-from .model import Model
+from .model import Model, Point
 from .state import ALMOST_FEASIBLE, Iterate, Local, State
 from .subproblem.steering import Step
 
@@ -25,65 +33,59 @@ UNBOUNDED_FALL = 1e15  # relative to max(1, |f|) at the start
 
 def seen(model: Model, state: State, tolerances: Tolerances, local: Local, step: Step, plan: Plan) -> Iterate:
     """The current point as the tests, the history and the result see it."""
-    point = state.point
-    violation, distance, length, worst, residual, y = measures(
-        local.v,
-        point.length,
-        model.target_size,
-        local.x_size,
-        ROUNDING,
-        point.g,
-        step.y,
-        local.a,
-        step.z,
-        step.d,
+    point, sizes = state.point, state.sizes
+    settings = ROUNDING, tolerances.stationarity, NOISE_FACTOR, SEEN_SHARE, OWN_SHARE
+    numbers, y, worst, enough = measures(
+        point, local, step, plan, sizes, model.target, model.row_spacing, state.f_unit, settings
     )
-    f_size = max(state.f_unit, abs(point.f)) or 1.0
-    noise = point.g_noise
-    if model.m and point.A_noise.size:
-        noise += float(np.absolute(y) @ point.A_noise)
-    enough = NOISE_FACTOR * noise / tolerances.stationarity
-    measure = Measure(
-        violation=violation,
-        distance=distance,
-        stationarity=state.sizes.stationarity(residual, point.g, enough),
-        by_variable=state.sizes.stationarity(residual, point.g, enough, own=1.0),
-        predicted=plan.predicted / f_size,
-        curved=plan.curved / f_size,
-        step=length,
-        noise=NOISE_FACTOR * noise / (largest(state.sizes.steepest) or 1.0),
-        rounding=model.rounding(point, state.weights, local.x_size) / f_size,
-    )
-    return Iterate(point, y, step.z, measure, worst, enough, state.sizes, state.iteration, state.trials)
+    return Iterate(point, y, step.z, Measure(*numbers), worst, enough, sizes, state.iteration, state.trials)
 
 
 @compiled
 def measures(
-    v: Array,
-    lengths: Array,
-    target_size: Array,
-    x_size: float,
-    rounding: float,
-    g: Array,
-    y: Array,
-    a: Array,
-    z: Array,
-    d: Array,
-) -> tuple[float, float, float, float, Array, Array]:
-    """Relative violation, distance in x, length of the step, violation, residual (n,), multipliers (m,).
+    point: Point,
+    local: Local,
+    step: Step,
+    plan: Plan,
+    sizes: Sizes,
+    target: Array,
+    spacing: float | Array,
+    f_unit: float,
+    settings: tuple[float, float, float, float, float],
+) -> tuple[tuple[float, ...], Array, float, float]:
+    """The fields of a measure, the rows' multipliers (m,), the worst violation, the gradient's noise.
 
-    A row cannot be met better than rounding in x allows.
+    Parameters
+    ----------
+    target : (m,) of the rows
+    spacing : relative spacing of the functions' values, one or (1 + m,)
+    f_unit : what the objective's size is at least
+    settings : rounding of x, tolerance of stationarity, and constants of `tolerances`
     """
-    violations = v * lengths
-    relative = np.maximum(violations - rounding * x_size * lengths, 0.0) / target_size
-    return (
-        float(relative.max(initial=0.0)),
-        float(v.max(initial=0.0)) / x_size,
-        largest(d) / x_size,
-        float(violations.max(initial=0.0)),
-        g + y @ a + z,
-        y / lengths,
+    rounding, tolerance, noise_factor, seen_share, own_share = settings
+    lengths, violations = point.length, local.v * point.length
+    # A row cannot be met better than rounding in x allows.
+    broken = np.maximum(violations - rounding * local.x_size * lengths, 0.0) / np.maximum(1.0, np.abs(target))
+    residual, y = point.g + step.y @ local.a + step.z, step.y / lengths
+    noise = point.g_noise + (float(np.abs(y) @ point.A_noise) if point.A_noise.size else 0.0)
+    enough = noise_factor * noise / tolerance
+    seen = point.g, sizes.unit, sizes.steepest, sizes.reach, enough, seen_share
+    of_f, of_rows = (spacing, spacing) if isinstance(spacing, float) else (float(spacing[0]), spacing[1:])
+    in_rows = of_rows * (np.abs(target) + np.abs(point.r) + lengths * local.x_size)
+    rounded = of_f * (abs(point.f) + local.g_size * local.x_size) + float(plan.own_weights @ in_rows)
+    f_size = max(f_unit, abs(point.f)) or 1.0
+    numbers = (
+        float(broken.max(initial=0.0)),
+        float(local.v.max(initial=0.0)) / local.x_size,
+        relative_residual(residual, *seen, own_share),
+        plan.predicted / f_size,
+        plan.curved / f_size,
+        largest(step.d) / local.x_size,
+        noise_factor * noise / (largest(sizes.steepest) or 1.0),
+        rounded / f_size,
+        relative_residual(residual, *seen, 1.0),
     )
+    return numbers, y, float(violations.max(initial=0.0)), enough
 
 
 def reason(iterate: Iterate, state: State, tolerances: Tolerances, local: Local, step: Step) -> Status | None:
