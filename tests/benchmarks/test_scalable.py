@@ -48,14 +48,16 @@ def test_gradients_at_one_point_count_once_and_the_way_is_seen():
     task = scalable.Task("parabola", fun, grad, np.zeros(2), None)
 
     def walk(fun, x0, grad, bounds):
-        for x in (x0, x0, np.array([1.0, 0.0]), np.ones(2)):
+        for x in (x0, x0, np.array([1.0, 0.0]), np.ones(2), x0):
+            fun(x)
             grad(x)
+        fun(x0)
         return np.ones(2)
 
-    f, seen = task.counted(walk)
-    assert f == 0.0 and seen == [2.0, 1.0, 0.0]
-    assert scalable.until(seen, 0.0) == 3
-    assert scalable.until(seen, 1.0) == 2
+    way = task.counted(walk)
+    assert way == scalable.Way(0.0, 4, [2.0, 1.0, 0.0, 0.0])
+    assert way.until(0.0) == 3 and way.until(1.0) == 2
+    assert way.solved(0.0) and way.solved(1e-6) and not way.solved(-1.0)
 
 
 def test_starts_stay_within_bounds():
@@ -67,8 +69,16 @@ def test_starts_stay_within_bounds():
 
 def test_ratios_compare_what_both_solve(capsys):
     some = [task for task in scalable.functions(bounded=False) if task.name in ("quadratic 4", "beale 2")]
-    found = scalable.ratios(iter(some), each=True)
+    problems, ours, found = scalable.ratios(iter(some), each=True)
     assert "beale 2" in capsys.readouterr().out
-    for problems, ours, both, whole, early in found.values():
-        assert (problems, ours, both) == (2, 2, 2)
-        assert 0.1 < whole < 10.0 and 0.1 < early < 10.0
+    assert problems == ours == 2
+    for ratio in found.values():
+        assert len(ratio.whole) == 2
+        assert all(0.1 < mean < 10.0 for mean in ratio.means())
+
+
+def test_means_are_geometric():
+    ratio = scalable.Ratios()
+    ratio.take(scalable.Way(0.0, 8, [0.0] * 4), scalable.Way(0.0, 4, [1.0, 0.0]), 0.0)
+    ratio.take(scalable.Way(0.0, 2, [0.0] * 1), scalable.Way(0.0, 4, [1.0, 0.0]), 0.0)
+    assert ratio.means() == pytest.approx((1.0, 0.5, 1.0))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
+from ....core import compiled
 from ....types import Array, Indices
 from ...norms import all_finite, largest
 from ..curvature.compact import CompactMatrix
@@ -25,6 +26,7 @@ ACCURATE = (
     1e-12  # residual of a system, relative to the gradient and to the rows' errors, that is good enough
 )
 REFINEMENTS = 2  # of a system's solution at most
+SETTINGS = SYSTEMS, PATIENCE, REFINEMENTS, ACCURATE, SIGN_TOLERANCE, SMALLEST_STEP
 
 
 def solve_compact(
@@ -34,6 +36,32 @@ def solve_compact(
 
     ``low`` and ``high`` (m + n,) hold the boxes of the rows' multipliers, then the bounds of the step.
     """
+    if b.size:
+        return _solved(g, B, a, b, low, high, states)
+    found = boxed(B.D, B.W, B.M, g, low, high, states, SETTINGS)
+    return None if found is None else QPSolution(found[0], b, *found[1:])
+
+
+@compiled
+def boxed(
+    D: Array,
+    W: Array,
+    M: Array,
+    g: Array,
+    low: Array,
+    high: Array,
+    states: States,
+    settings: tuple[float, ...],
+) -> tuple[Array, Array, States] | None:
+    """Step (n,), multipliers of the bounds (n,) and states (n,) where there are no rows; or None."""
+    found = _solved(g, CompactMatrix(D, W, M), np.empty((0, g.size)), np.empty(0), low, high, states)
+    return None if found is None else (found.d, found.z, found.states)
+
+
+def _solved(
+    g: Array, B: CompactMatrix, a: Array, b: Array, low: Array, high: Array, states: States
+) -> QPSolution | None:
+    """The solution by pivoting, or None."""
     n, m = g.size, b.size
     size_g = largest(g)
     primal, slack, dual_slack = np.empty(m + n), np.empty(m + n), np.empty(m + n)
@@ -81,7 +109,7 @@ def _fill(
     Returns the gradient B·d + g + aᵀy (n,), which is zero where variables are free, or None if that fails.
     """
     try:
-        system = B.among(free)
+        system, _ = B.among(free), B.inverse
     except np.linalg.LinAlgError:
         return None
     rows, factor, missing = a[corner], None, np.empty(0)
@@ -91,11 +119,12 @@ def _fill(
         if info:
             return None
     enough = ACCURATE * largest(g), ACCURATE * max(1.0, largest(b[corner]))
-    for refinement in range(1 + REFINEMENTS):
+    for refinement in range(2 + REFINEMENTS):
         gradient = B @ d + g + y @ a if y.size else B @ d + g
         if corner.size:
             missing = rows @ d + b[corner]
-        if refinement and largest(gradient[free]) <= enough[0] and largest(missing) <= enough[1]:
+        accurate = largest(gradient[free]) <= enough[0] and largest(missing) <= enough[1]
+        if refinement > REFINEMENTS or (refinement and accurate):
             break
         change = -system.solve(gradient[free])
         if corner.size:
