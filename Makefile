@@ -3,9 +3,10 @@ PYTHON ?= python3
 SAMPLES ?= 500
 VENV := .venv
 BIN := $(VENV)/bin
+comma := ,
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache
 
-.PHONY: help core wheel test test-python test-fast test-floor lint types format study bench bench-all bench-kernels bench-speed bench-training peers backends pictures clean
+.PHONY: help core wheel test test-python test-fast test-floor lint types format study bench bench-all bench-kernels bench-speed bench-training peers backends pictures docs clean
 
 help:           ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 18
@@ -52,7 +53,7 @@ test-floor:     ## the library with the oldest dependencies that pyproject.toml 
 	$(PYTHON) -m venv .venv-floor
 	.venv-floor/bin/python -m pip install --quiet numpy==2.0.* scipy==1.14.* array-api-compat==1.12.* piqp==0.6.0 \
 	    pytest hypothesis mpmath cma matplotlib --editable .
-	.venv-floor/bin/python -m pytest tests/formulas tests/problem tests/solve tests/test_readme.py
+	.venv-floor/bin/python -m pytest tests/formulas tests/problem tests/solve 'tests/docs/test_pages.py::test_page[README]'
 
 lint: $(VENV)/installed  ## ruff
 	$(BIN)/ruff check .
@@ -96,8 +97,19 @@ backends: $(VENV)/installed  ## add PyTorch, JAX and what trains with them, so t
 bench-training: backends  ## constrained training beside Cooper and mdmm: benchmarks/TRAINING.md
 	$(BIN)/python -m benchmarks.training
 
+# With PyTorch and JAX, because the reference imports what it describes; in one command, as above.
+$(VENV)/docs: $(VENV)/installed
+	$(call install,docs$(comma)training,'torch==2.13.0')
+	@touch $@
+
+docs: $(VENV)/docs  ## build the site, with every script of the gallery run: build/docs/index.html
+	rm -rf build/docs  # no page of yesterday
+	$(BIN)/sphinx-build -W --keep-going -q -d build/doctrees docs build/docs
+	@echo "The site: build/docs/index.html"
+
 pictures: $(VENV)/installed  ## draw the pictures of README and docs again
 	$(BIN)/python docs/pictures.py
 
 clean:          ## remove what the targets made
-	rm -rf src/softpenalty/core/built src/softpenalty/core/*.so $(VENV) .venv-floor .numba_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf src/softpenalty/core/built src/softpenalty/core/*.so $(VENV) .venv-floor .numba_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist \
+	    docs/gallery docs/generated docs/reference docs/_static/explorer.html

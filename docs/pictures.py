@@ -1,12 +1,13 @@
 """Draw the pictures of README and docs, with the library itself: `make pictures`.
 
-Pages are photographed with chromium where it is installed; that of the study needs its folder, by default
-``study-output``: ``python docs/pictures.py [FOLDER]``.
+Pages are photographed with chromium where it is installed. The study's page needs a finished study, by
+default in ``study-output``: ``python docs/pictures.py [FOLDER]``; its verdicts go into docs/study.md.
 """
 
 from __future__ import annotations
 
 import io
+import re
 import runpy
 import shutil
 import subprocess
@@ -24,8 +25,15 @@ from scipy.optimize import minimize
 
 import softpenalty
 from softpenalty import KERNELS, Constraint, penalize, predicted_error, search
+from softpenalty.study.judge.check import check
+from softpenalty.study.judge.claims import Claim, contradictions, headline_claims, result_claims
+from softpenalty.study.judge.facts import Facts
+from softpenalty.study.judge.findings import findings
+from softpenalty.study.records import RECORDS_NAME, Records
+from softpenalty.study.show.figures import FIGURES, STYLE
 
 IMAGES = Path(__file__).parent / "images"
+STUDY_PAGE = IMAGES.parent / "study.md"
 COLOURS = {"quadratic": "#D55E00", "algebraic": "#0072B2", "softplus": "#009E73", "linear": "#555555"}
 
 
@@ -92,6 +100,71 @@ def draw_search() -> None:
     figure.savefig(IMAGES / "search.png", dpi=110)
 
 
+def draw_paper() -> None:
+    """The paper's Figs. 1 to 3, which need no records."""
+    for figure in FIGURES[:3]:
+        pixels = io.BytesIO()
+        with matplotlib.rc_context(STYLE):
+            figure.draw(None).savefig(pixels, dpi=110)  # type: ignore[arg-type]
+        shrink(Image.open(pixels), IMAGES / f"{figure.name}.png")
+
+
+def draw_choosing() -> None:
+    """What sigma and alpha do to the boat of docs/choosing.md: minima that are off, and evaluations."""
+    reach = Constraint(lambda x: np.hypot(x[0], x[1]), "<", 2.0)
+    p = penalize(lambda x: (x[0] - 3.0) ** 2 + (x[1] - 2.0) ** 2, reach, sigma=6.42, alpha=0.1)
+    p([0.0, 1.0])
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 3.8), layout="constrained")
+    distance = np.linspace(0.8, 3.6, 400)
+    direction = np.array([3.0, 2.0]) / np.sqrt(13.0)
+    settings = {
+        "too small: 2": (2.0, COLOURS["quadratic"]),
+        "twice the gradient: 6.4": (6.42, COLOURS["softplus"]),
+        "far too large: 1000": (1000.0, COLOURS["algebraic"]),
+    }
+    for label, (sigma, colour) in settings.items():
+        weighed = p.replace(sigma=sigma)
+        values = np.array([weighed(d * direction) for d in distance])
+        lowest = np.argmin(values)
+        left.plot(distance, values, color=colour, lw=2, label=label)
+        left.plot(distance[lowest], values[lowest], "o", color=colour)
+    left.axvline(2.0, color="#999999", lw=0.8, ls=":")
+    left.set(xlabel="distance from the harbour", ylabel="objective + penalty", ylim=(0, 9),
+             title="Minima for three values of sigma (alpha = 0.1)")  # fmt: skip
+    left.legend(fontsize=8, title="sigma", title_fontsize=8)
+
+    sigmas = np.geomspace(1.2, 1e4, 60)
+    for kernel in ("quadratic", "algebraic", "softplus"):
+        errors = []
+        for sigma in sigmas:
+            q = penalize(p.evaluation.functions.fun, reach, kernel=kernel, sigma=sigma, alpha=0.1)
+            x = minimize(q, 1.9 * direction, jac=q.gradient).x
+            errors.append(float(q.errors(x)[0]))
+        middle.plot(sigmas, errors, color=COLOURS[kernel], lw=2, label=KERNELS[kernel].label)
+    middle.axhline(0.0, color="#999999", lw=0.8, ls=":")
+    middle.set(xscale="log", xlabel="sigma", ylabel="error (> 0: violated)", ylim=(-1.6, 1.6),
+               title="Error left, found by BFGS")  # fmt: skip
+    middle.legend(fontsize=8)
+
+    alphas = np.geomspace(1e-11, 1e-1, 21)
+    counts, reached = [], []
+    for alpha in alphas:
+        found = minimize(q := p.replace(sigma=8.0, alpha=alpha), [1.0, -3.0], jac=q.gradient)
+        counts.append(found.nfev)
+        reached.append(found.success)
+    good = np.array(reached)
+    right.plot(alphas, counts, color="#bbbbbb", lw=1)
+    right.plot(
+        alphas[good], np.array(counts)[good], "o", color=COLOURS["softplus"], label="tolerance reached"
+    )
+    right.plot(
+        alphas[~good], np.array(counts)[~good], "X", color=COLOURS["quadratic"], label="given up before"
+    )
+    right.set(xscale="log", xlabel="alpha", ylabel="evaluations of BFGS", title="A harder corner costs more")
+    right.legend(fontsize=8)
+    figure.savefig(IMAGES / "choosing.png", dpi=110)
+
+
 def many_loads() -> softpenalty.solve.result.Result:
     """A problem with thirty constraints, nine of which are active."""
     generator = np.random.default_rng(3)
@@ -141,9 +214,41 @@ def shrink(picture: Image.Image, path: Path) -> None:
     picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
+def write_verdicts(study: Path) -> None:
+    """Put what the records of a study say between the marks of its page."""
+    with Records(study / RECORDS_NAME) as records:
+        facts = Facts(records)
+    made = (
+        ("claims", _table([*headline_claims(facts), *result_claims(facts), *contradictions(facts)])),
+        ("findings", "\n\n".join(f"**{each.title}.** {each.text}" for each in findings(facts))),
+        ("check", "\n".join(f"- {line}" for line in check(facts).lines)),
+    )
+    page = STUDY_PAGE.read_text(encoding="utf-8")
+    for mark, text in made:
+        page, count = re.subn(
+            rf"(<!-- {mark} -->\n).*?(<!-- end -->)",
+            lambda found, text=text: f"{found[1]}\n{text}\n\n{found[2]}",
+            page,
+            flags=re.DOTALL,
+        )
+        if count != 1:
+            raise ValueError(f"docs/study.md must have one mark <!-- {mark} -->; it has {count}.")
+    STUDY_PAGE.write_text(page, encoding="utf-8")
+
+
+def _table(claims: list[Claim]) -> str:
+    rows = ["| the paper says | where | here | measured |", "|---|---|---|---|"]
+    for c in claims:
+        cells = c.statement, c.source, f"**{c.verdict.value}**", c.measured
+        rows.append(f"| {' | '.join(cell.replace('|', '∣') for cell in cells)} |")
+    return "\n".join(rows)
+
+
 def main(study: Path) -> None:
     IMAGES.mkdir(exist_ok=True)
     draw_overview()
+    draw_paper()
+    draw_choosing()
     draw_search()
     beam = IMAGES.parents[1] / "examples" / "gallery" / "welded_beam.py"
     design = runpy.run_path(str(beam))["result"]
@@ -161,6 +266,7 @@ def main(study: Path) -> None:
     report = study / "report.html"
     if report.is_file():
         photograph(report, "study", 1280, 980)
+        write_verdicts(study)
 
 
 def draw_overview() -> None:

@@ -1,4 +1,4 @@
-"""The Python of docs/simulation.md runs as written and does what the page says; so does the plant."""
+"""The plant does what docs/simulation.md shows."""
 
 from __future__ import annotations
 
@@ -12,29 +12,11 @@ from softpenalty import minimize
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "simulation.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
 FENCED = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, flags=re.DOTALL | re.MULTILINE)
 PRINTED = [block for language, block in FENCED if not language]
 
 
-def test_the_page(tmp_path, monkeypatch, capsys):
-    """All blocks, one after the other."""
-    monkeypatch.chdir(tmp_path)
-    space = {"__name__": "docs"}
-    for block in BLOCKS:
-        exec(compile(block, "docs/simulation.md", "exec"), space)
-    out, error = capsys.readouterr()
-    printed = out.splitlines()
-    assert space["result"].success and space["result"].nfev == int(printed[0].split()[-1])
-    assert space["hot"].success and space["hot"].failures > 0
-    assert "beyond the property data" in space["hot"].failure_messages["RuntimeError"]
-    assert space["hot"].x == pytest.approx(space["result"].x, rel=1e-5)
-    assert space["stopped"].nfev <= 12 and "Evaluation limit" in space["stopped"].message
-    assert "True 0" in printed  # the second run simulated nothing
-    assert printed.count("True True") == 1 and printed.count("True") == 1  # in parallel
-    assert "iteration 1 · objective" in error or "iteration 0 · objective" in error
-    assert "derivative of the objective with respect to x[" in out
-    assert "Infeasible" in printed[-1] and {"conversion > 0.9", "heat < 20"} <= set(space["none"].conflict)
+# The page's own Python is run by tests/docs/test_pages.py.
 
 
 def test_the_plant_says_what_the_page_shows(run_gallery, capsys):

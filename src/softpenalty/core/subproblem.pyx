@@ -36,6 +36,28 @@ cdef class Memory:
         free(self.integers)
 
 
+cdef class QP:
+    cdef public object g, B, a, b, low, high
+
+    def __init__(self, g, B, a, b, low, high):
+        self.g, self.B, self.a, self.b, self.low, self.high = g, B, a, b, low, high
+
+
+cdef class QPSolution:
+    cdef public object d, y, z, states
+
+    def __init__(self, d, y, z, states):
+        self.d, self.y, self.z, self.states = d, y, z, states
+
+
+cdef class Step:
+    cdef public object d, y, z, corner
+    cdef public bint met
+
+    def __init__(self, d, y, z, corner, bint met):
+        self.d, self.y, self.z, self.corner, self.met = d, y, z, corner, met
+
+
 def boxes(low, high, lower, upper):
     cdef cnp.ndarray l_ = plain(low), h_ = plain(high), b_ = plain(lower), a_ = plain(upper)
     cdef int m = length(l_), n = length(b_)

@@ -16,7 +16,15 @@ __all__ = ["COMBINATIONS", "Combination", "Norm", "Sum", "find_combination"]
 
 
 class Combination(ABC):
-    """A way to combine terms, with the multipliers it gives each constraint."""
+    """A way to combine terms, with the multipliers it gives each constraint.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> multipliers = np.array([3.0, 4.0])
+    >>> float(COMBINATIONS["sum"].strength(multipliers)), float(COMBINATIONS["norm"].strength(multipliers))
+    (4.0, 5.0)
+    """
 
     name: str  #: the key in `COMBINATIONS`
 
@@ -32,7 +40,7 @@ class Combination(ABC):
     def balance(self, multipliers: Array, alpha: Array = 1.0) -> Array:
         """Return the sigma (m,) for which these multipliers of inequalities leave zero error.
 
-        This is the paper's sigma = 2·|gradient| for any number of constraints. `alpha` matters to the norm
+        This is the paper's sigma = 2·gradient for any number of constraints. `alpha` matters to the norm
         only, and only where it differs between constraints. An equality has slope 0 at its target whatever
         its sigma: keep sigma there and shift both saturations by the multiplier instead.
         """

@@ -28,6 +28,16 @@ class Kernel(ABC):
     """A function g(error, alpha) ≥ 0 that grows with the error, with its slope and curvature.
 
     All methods take floats or arrays (NumPy, PyTorch, JAX) that broadcast, and return the same kind.
+
+    Examples
+    --------
+    >>> softplus = KERNELS["softplus"]
+    >>> softplus.value(0.0, 0.1), softplus.slope(0.0, 0.1), softplus.tilt(0.0, 0.1)
+    (0.1, 0.5, 0.0)
+    >>> softplus.inverse_slope(0.5, 0.1)                # where it has half its slope: at the target
+    0.0
+    >>> KERNELS["quadratic"].evaluate(3.0, 1.0)         # value, slope, curvature; alpha does not matter
+    (9.0, 6.0, 2.0)
     """
 
     name: str  #: the key in `KERNELS`

@@ -101,9 +101,10 @@ def penalty_slope(
     beta_minus: float | None = None,
     beta_plus: float | None = None,
 ) -> Array:
-    """Return ∂penalty_function/∂error: the sigmoids of Eqs. 6 (``softplus``) and 7 (``algebraic``).
+    """Return ∂penalty_function/∂error, a sigmoid.
 
-    Parameters are those of `penalty_function`.
+    These are the paper's Eqs. 6 (``softplus``) and 7 (``algebraic``). Parameters are those of
+    `penalty_function`.
 
     Examples
     --------

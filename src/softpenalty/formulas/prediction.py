@@ -25,7 +25,9 @@ def predicted_error(
     operator: str = "<",
     kernel: str | Kernel = "softplus",
 ) -> Array:
-    """Return the size of the error that one active constraint is left with (Eqs. 10–14).
+    """Return the size of the error that one active constraint is left with.
+
+    These are the paper's Eqs. 10–14.
 
     Parameters
     ----------
@@ -71,7 +73,14 @@ def predicted_error(
 
 
 class Recommendation(NamedTuple):
-    """Parameters for one constraint, and the error they leave."""
+    """Parameters for one constraint, and the error they leave.
+
+    Examples
+    --------
+    >>> sigma, alpha, error = recommend(gradient=3.0, tolerance=1e-3, factor=1.0)
+    >>> sigma, alpha, error                                 # the gradient is known: no error left
+    (6.0, 0.001, 0.0)
+    """
 
     sigma: Any  #: weight
     alpha: Any  #: corner width (not used by ``quadratic`` and ``linear``)

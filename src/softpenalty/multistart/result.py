@@ -31,16 +31,33 @@ class SearchResult(Result):
 
     Attributes
     ----------
-    success : whether the best minimum passed `minimize`'s own test; it does not say that it is global
-    minima : list of `Minimum`, best first: ``x``, ``fun``, ``count`` (how often it was found), ``nfev``
+    success
+        whether the best minimum passed `minimize`'s own test; it does not say that it is global
+    minima
+        list of `Minimum`, best first: ``x``, ``fun``, ``count`` (how often it was found), ``nfev``
         (when), ``success`` and the whole ``result``
-    solves, aborted, infeasible : starts solved, how many were stopped on their way into a known minimum, and
+    solves, aborted, infeasible
+        starts solved, how many were stopped on their way into a known minimum, and
         how many ended without a feasible point
-    samples : points evaluated to choose starts among
-    estimate : `Estimate`: levels ``found`` and ``expected``, and the share of the box ``covered``
-    stop : `Stop`, why the search ended; None while it goes on
-    nfev, njev, nhev, failures, failure_messages : of the whole search
-    others : as in `Result`, of the solve that found the best minimum
+    samples
+        points evaluated to choose starts among
+    estimate
+        `Estimate`: levels ``found`` and ``expected``, and the share of the box ``covered``
+    stop
+        `Stop`, why the search ended; None while it goes on
+    nfev, njev, nhev, failures, failure_messages
+        of the whole search
+    others
+        as in `Result`, of the solve that found the best minimum
+
+    Examples
+    --------
+    >>> from softpenalty import search
+    >>> result = search(lambda x: (x[0] ** 2 - 1.0) ** 2 + 0.1 * x[0], [(-2.0, 2.0)], rng=0)
+    >>> [round(float(minimum.x[0]), 3) for minimum in result.minima]
+    [-1.012, 0.987]
+    >>> result.estimate.found, result.stop.name
+    (2, 'COMPLETE')
     """
 
     def summary(self) -> str:

@@ -67,7 +67,7 @@ def penalize(
         Whether `fun` and the constraints take whole populations x of shape (n, S) and return (S,) and
         (k, S). Then ``p(x)`` does so too.
     finite_diff_rel_step, eps : float or array (n,), optional
-        Steps of differences of the objective and the constraints, relative to |x| or absolute, as for
+        Steps of differences of the objective and the constraints, relative to x or absolute, as for
         `minimize`.
 
     Returns
@@ -112,6 +112,20 @@ class Penalty:
     All arrays over constraints have one entry a row: a two-sided constraint has two, and the bounds follow
     the constraints. `labels` says which row is which. Value and gradient at one point call the user's
     functions once.
+
+    Examples
+    --------
+    >>> from softpenalty import Constraint, penalize
+    >>> wall = Constraint(lambda x: x[0], "<", 1.0, name="wall")
+    >>> p = penalize(lambda x: (x[0] - 2.0) ** 2, wall, sigma=4.0, alpha=0.1)
+    >>> p([1.0]), p.objective([1.0]), p.penalty([1.0])
+    (1.4, 1.0, 0.4)
+    >>> p.errors([1.5]), p.violations([1.5]), p.labels
+    (array([0.5]), array([0.5]), ['wall < 1'])
+    >>> p.gradient([1.0]).round(6) + 0.0, p.multipliers([1.0])     # balanced: sigma is twice the multiplier
+    (array([0.]), array([2.]))
+    >>> p.replace(sigma=8.0).multipliers([1.0])
+    array([4.])
     """
 
     def __init__(

@@ -40,30 +40,57 @@ class Options:
 
     Attributes
     ----------
-    maxiter : iterations (of all inner solves together for "multiplier")
-    maxfev : points at which the functions may be evaluated
-    max_time : seconds
-    constraint_tol : allowed violation, relative to max(1, |target|); `tol` is for stationarity
-    disp : write the message to standard output at the end
-    noise : relative noise of the functions: a number, a dict from "objective" and names of constraints to
+    maxiter
+        iterations (of all inner solves together for "multiplier")
+    maxfev
+        points at which the functions may be evaluated
+    max_time
+        seconds
+    constraint_tol
+        allowed violation, relative to the larger of 1 and the target's size; `tol` is for stationarity
+    disp
+        write the message to standard output at the end
+    noise
+        relative noise of the functions: a number, a dict from "objective" and names of constraints to
         numbers, or "auto" to find it out from a few points; the method is then "noisy"
-    evaluations : `result.evaluations` of an earlier run, whose points are then known for `noise`
-    exhaust : go on at the noise floor until `maxfev` or another limit is reached
-    on_failure : "backtrack" steps back from points at which a function raises an exception, is not finite or
+    evaluations
+        `result.evaluations` of an earlier run, whose points are then known for `noise`
+    exhaust
+        go on at the noise floor until `maxfev` or another limit is reached
+    on_failure
+        "backtrack" steps back from points at which a function raises an exception, is not finite or
         gives no answer in time; "raise" passes the exception on
-    evaluation_timeout : seconds that objective and constraints may take at one point; they are then called in
+    evaluation_timeout
+        seconds that objective and constraints may take at one point; they are then called in
         another process, which is ended where it takes longer
-    workers : how the points of differences are evaluated at once: a number of processes, or anything with a
+    workers
+        how the points of differences are evaluated at once: a number of processes, or anything with a
         map over points (`multiprocessing.Pool`, an executor, a Dask client, a map-like function)
-    checkpoint : path of a file, or of a folder, that keeps everything the functions have answered
-    resume : go on from the checkpoint if there is one, without evaluating anything twice
-    progress : show on standard error how it goes
-    check_gradients : compare the derivatives given with differences at the start, and warn of what looks odd
-    finite_diff_rel_step, eps : steps of differences that are not left to us, one number or one a variable,
-        for the objective and for all constraints without a step of their own: relative to |x| (to 1 where x
+    checkpoint
+        path of a file, or of a folder, that keeps everything the functions have answered
+    resume
+        go on from the checkpoint if there is one, without evaluating anything twice
+    progress
+        show on standard error how it goes
+    check_gradients
+        compare the derivatives given with differences at the start, and warn of what looks odd
+    finite_diff_rel_step, eps
+        steps of differences that are not left to us, one number or one a variable,
+        for the objective and for all constraints without a step of their own: relative to x (to 1 where x
         is 0), or absolute where only `eps` is given; shortened where bounds are in the way
-    kernel, combination, sigma, alpha : the penalty of the methods "penalty" and "multiplier"
-    tol : the argument of that name
+    kernel, combination, sigma, alpha
+        the penalty of the methods "penalty" and "multiplier"
+    tol
+        the argument of that name
+
+    Examples
+    --------
+    >>> from softpenalty import Options, minimize
+    >>> result = minimize(lambda x: (x[0] - 1.0) ** 4, [3.0], options={"maxfev": 6})     # or maxfev=6
+    >>> result.nfev, result.status
+    (6, 2)
+    >>> Options().maxiter
+    300
     """
 
     maxiter: int = 300

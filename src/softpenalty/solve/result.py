@@ -60,36 +60,73 @@ class Result(DeferredResult):
 
     Attributes
     ----------
-    x, fun, jac : solution, objective and its gradient (NaN for fixed variables that would have to be moved)
-    success : True only when violation and stationarity, recomputed at ``x``, are within tolerance
-    status, message : why the solve stopped and what to try next
-    verdict : what the point is: "optimal", "optimal to the attainable accuracy", "feasible", "violated" or
+    x, fun, jac
+        solution, objective and its gradient (NaN for fixed variables that would have to be moved)
+    success
+        True only when violation and stationarity, recomputed at ``x``, are within tolerance
+    status, message
+        why the solve stopped and what to try next
+    verdict
+        what the point is: "optimal", "optimal to the attainable accuracy", "feasible", "violated" or
         "undefined"
-    nit, nfev, njev, nhev : iterations, points evaluated (differences included), points differentiated,
+    nit, nfev, njev, nhev
+        iterations, points evaluated (differences included), points differentiated,
         points at which second derivatives were asked for
-    maxcv : largest violation of a constraint
-    multipliers : dict, name → (k,), and ``"bounds"`` → (n,): ∂optimum/∂target with the sign changed,
+    maxcv
+        largest violation of a constraint
+    multipliers
+        dict, name → (k,), and ``"bounds"`` → (n,): ∂optimum/∂target with the sign changed,
         so ≥ 0 for ``<``, ≤ 0 for ``>`` and dicts of type "ineq" (SLSQP's are ≥ 0), free for ``=``; NaN for
         fixed variables where derivatives are differenced, which does not leave the bounds
-    multiplier_vector : (m,), one entry a row of ``labels``
-    labels, operators : (m,) name and comparison of each row, and the comparison alone
-    errors, violations, targets : (m,) value − target of each row, how far it is broken, and the target
-    names, bounds : (n,) names of the variables, and their limits, a pair of (n,)
-    differences : dict, name of a function whose derivatives were differenced → scheme, the error that
+    multiplier_vector
+        (m,), one entry a row of ``labels``
+    labels, operators
+        (m,) name and comparison of each row, and the comparison alone
+    errors, violations, targets
+        (m,) value − target of each row, how far it is broken, and the target
+    names, bounds
+        (n,) names of the variables, and their limits, a pair of (n,)
+    differences
+        dict, name of a function whose derivatives were differenced → scheme, the error that
         rounding (or the step that was set) leaves in its largest derivative, and that derivative's size
-    kkt : dict of ``stationarity``, ``feasibility`` and ``complementarity``
-    active : labels of the constraints and bounds that hold with equality
-    conflict : labels of those that cannot hold together, where infeasible
-    relaxation : dict, label → by how much that target alone would have to give way to make the problem
+    kkt
+        dict of ``stationarity``, ``feasibility`` and ``complementarity``
+    active
+        labels of the constraints and bounds that hold with equality
+    conflict
+        labels of those that cannot hold together, where infeasible
+    relaxation
+        dict, label → by how much that target alone would have to give way to make the problem
         feasible, as far as the linearized constraints tell; without an entry where it alone is not enough
-    failures : points at which a function raised an exception, gave no answer in time, or was not finite
-    failure_messages : dict, kind of failure → its first message
-    evaluations : `Evaluations`, where derivatives are differenced and there are at most 30 variables
-    simulations : number of different points evaluated
-    noise : dict, "objective" or name of a constraint → standard deviation of its noise at ``x``, where
+    failures
+        points at which a function raised an exception, gave no answer in time, or was not finite
+    failure_messages
+        dict, kind of failure → its first message
+    evaluations
+        `Evaluations`, where derivatives are differenced and there are at most 30 variables
+    simulations
+        number of different points evaluated
+    noise
+        dict, "objective" or name of a constraint → standard deviation of its noise at ``x``, where
         `minimize` was told or found that there is any
-    uncertainty : dict of the standard deviations that it leaves in "x" (n,), "fun" and "multipliers" (m,)
-    history : `History`
+    uncertainty
+        dict of the standard deviations that it leaves in "x" (n,), "fun" and "multipliers" (m,)
+    history
+        `History`
+
+    Examples
+    --------
+    >>> from softpenalty import Constraint, minimize
+    >>> wall = Constraint(lambda x: x[0], "<", 1.0, name="wall")
+    >>> result = minimize(lambda x: (x[0] - 2.0) ** 2, [0.0], constraints=wall)
+    >>> result.success, result.verdict, result.active
+    (True, 'optimal', ['wall < 1'])
+    >>> result.multipliers["wall"].round(6)
+    array([2.])
+    >>> result.history.column("maxcv").max() >= result.maxcv
+    np.True_
+    >>> print(result.report().splitlines()[0])
+    Converged: stationary and feasible within tolerance.
     """
 
     def __init__(self, **fields: Any) -> None:

@@ -27,6 +27,16 @@ class AdaptiveFormulation(cooper.formulations.Formulation):  # type: ignore[misc
 
     `penalty` is the `AdaptivePenalty`, with its multipliers and its ``state_dict`` (Cooper does not save it).
     A strict violation, where the state has one, is what the weights follow.
+
+    Examples
+    --------
+    >>> import cooper, torch
+    >>> kind = cooper.ConstraintType.INEQUALITY
+    >>> limit = cooper.Constraint(kind, formulation_type=adaptive(1, alpha=0.1, sigma=2.0))
+    >>> state = cooper.ConstraintState(torch.zeros(1, requires_grad=True))
+    >>> found = limit.formulation.compute_contribution_to_primal_lagrangian(state)
+    >>> limit.formulation.penalty.multiplier                # half of sigma at the target
+    tensor([1.])
     """
 
     expects_multiplier = False
@@ -54,6 +64,15 @@ def adaptive(n: int, **settings: Any) -> Callable[..., AdaptiveFormulation]:
 
     `settings` are those of `softpenalty.training.torch.AdaptivePenalty`, without the operator, which is the
     constraint's.
+
+    Examples
+    --------
+    >>> import cooper
+    >>> limit = cooper.Constraint(
+    ...     cooper.ConstraintType.INEQUALITY, formulation_type=adaptive(3, alpha=0.02)
+    ... )
+    >>> limit.formulation.penalty.multiplier.shape
+    torch.Size([3])
     """
 
     def formulation(constraint_type: Any) -> AdaptiveFormulation:

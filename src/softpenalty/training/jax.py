@@ -33,7 +33,15 @@ jax.tree_util.register_pytree_node(Rule, lambda rule: ((), rule), lambda rule, _
 
 
 class State(NamedTuple):
-    """n adaptive constraints. The settings are part of the tree's structure, everything else are leaves."""
+    """n adaptive constraints. The settings are part of the tree's structure, everything else are leaves.
+
+    Examples
+    --------
+    >>> import jax
+    >>> state = init(2, alpha=0.1)
+    >>> state.errors.shape, len(jax.tree.leaves(state))
+    ((2,), 8)
+    """
 
     rule: Rule
     alpha: Array  #: () or (n,)
@@ -50,7 +58,16 @@ def penalty(
     kernel: str | Kernel = "softplus",
     combination: str | Combination = "sum",
 ) -> Array:
-    """Return the penalty of errors (m,), a scalar; differentiable. See `softpenalty.training.torch`."""
+    """Return the penalty of errors (m,), a scalar; differentiable. See `softpenalty.training.torch`.
+
+    Examples
+    --------
+    >>> import jax, jax.numpy as jnp
+    >>> round(float(penalty(jnp.zeros(2), sigma=3.0, alpha=0.1)), 6)
+    0.6
+    >>> jax.grad(penalty)(jnp.zeros(2), sigma=3.0, alpha=0.1).tolist()
+    [1.5, 1.5]
+    """
     errors = jnp.atleast_1d(jnp.asarray(error))
     return evaluate("penalty", errors, sigma, alpha, operator, kernel, combination)[0]
 
@@ -63,7 +80,14 @@ def multiplier(
     kernel: str | Kernel = "softplus",
     combination: str | Combination = "sum",
 ) -> Array:
-    """Return ∂penalty/∂error, shaped like `error`."""
+    """Return ∂penalty/∂error, shaped like `error`.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> multiplier(jnp.zeros(2), sigma=3.0, alpha=0.1).tolist()
+    [1.5, 1.5]
+    """
     errors = jnp.atleast_1d(jnp.asarray(error))
     found = evaluate("multiplier", errors, sigma, alpha, operator, kernel, combination)[1]
     return found.reshape(jnp.shape(error))
@@ -115,6 +139,13 @@ def observe(state: State, errors: Array, mask: Array | None = None) -> State:
     """Return the state with the errors (n,) of one more batch in its average.
 
     `mask` (n,) says which constraints the batch says something about; no derivative goes through the state.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> state = observe(init(2, alpha=0.1), jnp.array([0.5, -0.5]), mask=jnp.array([True, False]))
+    >>> state.mean.tolist()                                 # the second one was not seen
+    [0.5, 0.0]
     """
     errors = jax.lax.stop_gradient(jnp.atleast_1d(errors))
     if errors.shape != state.errors.shape:
@@ -125,12 +156,28 @@ def observe(state: State, errors: Array, mask: Array | None = None) -> State:
 
 
 def weight(state: State) -> Array:
-    """Return the weights (n,), the current multipliers: ≥ 0 for ``<``, ≤ 0 for ``>``."""
+    """Return the weights (n,), the current multipliers: ≥ 0 for ``<``, ≤ 0 for ``>``.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> state = observe(init(2, alpha=0.1, sigma=2.0), jnp.array([0.0, 10.0]))
+    >>> weight(state).round(3).tolist()                     # half of sigma at the target, at most sigma
+    [1.0, 2.0]
+    """
     return state.rule.weight(jnp, state.memory, state.rule.tilt(jnp, state.mean, _alpha(state)))
 
 
 def ascend(state: State) -> State:
-    """Return the state with sigma one step on, where the last `observe` saw the constraint."""
+    """Return the state with sigma one step on, where the last `observe` saw the constraint.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> state = ascend(observe(init(2, alpha=0.1, eta=0.1), jnp.array([5.0, -5.0])))
+    >>> [round(float(each), 4) for each in sigma(state)]    # from 0.1, broken: up by eta; met: down
+    [0.1105, 0.0905]
+    """
     alpha = _alpha(state)
     look = state.rule.look(jnp, state.memory, state.errors)
     tilt = state.rule.tilt(jnp, look.mean, alpha)
@@ -139,17 +186,36 @@ def ascend(state: State) -> State:
 
 
 def sigma(state: State) -> Array:
-    """Return the weights' upper limits (n,)."""
+    """Return the weights' upper limits (n,).
+
+    Examples
+    --------
+    >>> sigma(init(1, sigma=0.5)).round(6).tolist()
+    [0.5]
+    """
     return jnp.exp(state.memory.log_sigma)
 
 
 def violation(state: State) -> Array:
-    """Return how far the averaged errors break the operator (n,), ≥ 0."""
+    """Return how far the averaged errors break the operator (n,), ≥ 0.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> violation(ascend(observe(init(2), jnp.array([0.5, -0.5])))).tolist()
+    [0.5, 0.0]
+    """
     return state.rule.violation(state.memory)
 
 
 def bias(state: State) -> Array:
-    """Return the error (n,) at which noise is expected to leave the constraints, to second order."""
+    """Return the error (n,) at which noise is expected to leave the constraints, to second order.
+
+    Examples
+    --------
+    >>> bias(init(1)).tolist()                              # none is known before noise was seen
+    [0.0]
+    """
     return state.rule.bias(jnp, state.memory, _alpha(state))
 
 

@@ -207,7 +207,8 @@ class Model:
     def differentiate(self, point: Point) -> bool:
         """Fill in the derivatives; False, and nothing changed, when one is not finite."""
         self.pending = point
-        gradient, jacobian = self._evaluation.derivatives(self.expand(point.x))
+        x = self.expand(point.x)
+        gradient, jacobian = self._evaluation.derivatives(x)
         self.pending = None
         J = jacobian.toarray() if hasattr(jacobian, "toarray") else jacobian
         free = None if self._all_free else self.free
@@ -217,7 +218,7 @@ class Model:
             return False
         point.g, point.A, point.gradient, point.jacobian = g, A, gradient, jacobian
         point.length = lengths
-        noise = self._evaluation.noise(self.expand(point.x))
+        noise = self._evaluation.noise(x)
         if noise is not None:
             # It is the error for a variable of size 1; the step for others is relative to their size.
             sizes = np.maximum(self._typical, np.abs(point.x * self.units))

@@ -24,6 +24,7 @@ Of a row: slope saturated low, error 0, slope saturated high. Of a variable: low
 """
 
 
+@compiled
 @dataclass(slots=True)
 class QP:
     """One penalty QP: g (n,), B (n, n) > 0, unit rows a (m, n) with errors b (m,), and the boxes.
@@ -46,6 +47,7 @@ def violation_qp(a: Array, b: Array, lower: Array, upper: Array) -> QP:
     return QP(np.zeros(n), NO_CURVATURE * np.eye(n), a, b, low, high)
 
 
+@compiled
 @dataclass(slots=True)
 class QPSolution:
     """Step (n,), multipliers of the rows (m,) and of the bounds (n,), and the states behind them."""
