@@ -61,10 +61,14 @@ def agree(name: str, *arguments: Any, rtol: float = 1e-12, atol: float = 1e-14) 
 def alike(name: str, record: str, *arguments: Any, rtol: float = 1e-12) -> Any:
     """Both return a record with the same entries."""
     compiled, plain = both(name, *arguments)
+    same_entries(record, compiled, plain, rtol)
+    return compiled
+
+
+def same_entries(record: str, compiled: Any, plain: Any, rtol: float = 1e-12) -> None:
     for field in fields(core.REFERENCES[record]):
         mine, reference = getattr(compiled, field.name), getattr(plain, field.name)
         np.testing.assert_allclose(mine, reference, rtol=rtol, atol=1e-14)
-    return compiled
 
 
 @built
@@ -105,9 +109,11 @@ def test_rows_and_merits(n, m, seed):
         for noise in (np.zeros(0), rng.uniform(size=m)):
             point.A_noise = noise
             settings = 1e-15, 1e-6, 7.0, 1e-3, 100.0
-            found = both("measures", point, local, step, plan, sizes, target, spacing, 0.2, settings)
-            for compiled, plain in zip(*found, strict=True):
-                np.testing.assert_allclose(compiled, plain, rtol=1e-12, atol=1e-14)
+            arguments = point, local, step, plan, sizes, target, spacing, 0.2, settings
+            (mine, *compiled), (reference, *plain) = both("measures", *arguments)
+            same_entries("Measure", mine, reference)
+            for one, other in zip(compiled, plain, strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
     agree("seen_sizes", 0.3, np.abs(d), np.abs(z), z, x, g)
     for enough in (0.0, 2.0):
         agree("relative_residual", z, g, 0.3, np.abs(d), np.abs(x), enough, 1e-3, 100.0)
@@ -148,7 +154,9 @@ def test_the_subproblem(seed, nu):
     if nu < np.inf:  # the path ends within 1e-11 of the solution, on one of many ways
         agree("followed", *qp, np.inf, PATH, rtol=1e-6, atol=1e-7)
     agree("boxes", low[:m], high[:m], low[m:], high[m:])
-    agree("in_corner", states, equality)
+    solution = TWINS["QPSolution"](qp[0], qp[3], low[m:], states)
+    stepped, reference = both("stepped", solution, equality, True)
+    same_entries("Step", stepped, reference)
 
 
 @built

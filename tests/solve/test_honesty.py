@@ -17,7 +17,7 @@ from softpenalty.solve.sqp.scaling import BAND, variable_units
 from softpenalty.solve.sqp.subproblem.correction import correct
 from softpenalty.solve.sqp.subproblem.qp import CORNER, QP, QPSolution
 from softpenalty.solve.status import Status
-from softpenalty.solve.tolerances import Measure, Tolerances
+from softpenalty.solve.tolerances import Measure, Tolerances, attained, converged
 
 
 class TestDifferencesThatFail:
@@ -157,8 +157,8 @@ class TestSuccessAtTheSolution:
     def test_when_accuracy_is_attained(self):
         tolerances = Tolerances()
         good = Measure(0.0, 0.0, 1e-5, 1e-16, 1e-16, 1e-8, rounding=1e-16)
-        assert good.attained(tolerances)
-        assert not good.converged(tolerances)
+        assert attained(good, tolerances)
+        assert not converged(good, tolerances)
         for spoilt in (
             Measure(1e-3, 0.0, 1e-5, 1e-16, 1e-16, 1e-8, rounding=1e-16),  # violated
             Measure(0.0, 0.0, 1e-3, 1e-16, 1e-16, 1e-8, rounding=1e-16),  # far from stationary
@@ -167,7 +167,7 @@ class TestSuccessAtTheSolution:
             Measure(0.0, 0.0, 1e-5, 1e-16, 1e-12, 1e-8, rounding=1e-16),
             Measure(0.0, 0.0, 1e-5, 1e-16, 1e-16, 1e-8, noise=0.1, rounding=1e-16),  # nothing known
         ):
-            assert not spoilt.attained(tolerances)
+            assert not attained(spoilt, tolerances)
 
 
 class TestUnits:

@@ -9,7 +9,7 @@ import pytest
 
 from softpenalty import Constraint, minimize
 from softpenalty.solve.status import Status
-from softpenalty.solve.tolerances import Measure, Tolerances
+from softpenalty.solve.tolerances import Measure, Tolerances, converged
 from softpenalty.solve.watch import Watch
 
 
@@ -51,26 +51,28 @@ def test_a_residual_of_rho_leaves_a_fall_of_rho_squared():
     assert Tolerances.at(1e-4, None).objective == pytest.approx(1e2 * usual, rel=1e-9, abs=0.0)
 
 
-GOOD = Measure(violation=0.0, distance=0.0, stationarity=0.0, predicted=0.0, curved=0.0, step=0.0)
+def good_but(**numbers):
+    """What the tests see at a solution, with some numbers changed."""
+    solved = dict.fromkeys(("violation", "distance", "stationarity", "predicted", "curved", "step"), 0.0)
+    return Measure(**solved | numbers)
 
 
 @pytest.mark.parametrize("name", ["violation", "distance", "stationarity"])
 def test_each_of_three_is_needed_to_converge(name):
     limit = getattr(Tolerances(), {"violation": "feasibility"}.get(name, name))
-    assert GOOD.converged(Tolerances())
-    assert replace(GOOD, **{name: limit}).converged(Tolerances())
-    assert not replace(GOOD, **{name: 2.0 * limit}).converged(Tolerances())
+    assert converged(good_but(), Tolerances())
+    assert converged(good_but(**{name: limit}), Tolerances())
+    assert not converged(good_but(**{name: 2.0 * limit}), Tolerances())
 
 
 def test_a_fall_or_a_step_may_be_left_but_not_both():
-    falling, stepping = replace(GOOD, predicted=1e-5), replace(GOOD, step=1e-5)
-    assert falling.converged(Tolerances())
-    assert stepping.converged(Tolerances())
-    assert not replace(falling, step=1e-5).converged(Tolerances())
-    assert not replace(stepping, curved=1e-5).converged(Tolerances())
+    assert converged(good_but(predicted=1e-5), Tolerances())
+    assert converged(good_but(step=1e-5), Tolerances())
+    assert not converged(good_but(predicted=1e-5, step=1e-5), Tolerances())
+    assert not converged(good_but(step=1e-5, curved=1e-5), Tolerances())
     # a negative prediction is rounding when it is as small as that
-    assert replace(stepping, predicted=-1e-10).converged(Tolerances())
-    assert not replace(stepping, predicted=-1e-5).converged(Tolerances())
+    assert converged(good_but(step=1e-5, predicted=-1e-10), Tolerances())
+    assert not converged(good_but(step=1e-5, predicted=-1e-5), Tolerances())
 
 
 @pytest.mark.parametrize(

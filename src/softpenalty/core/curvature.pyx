@@ -171,8 +171,9 @@ def normalized_pair(x, new_x, g, new_g, s, y, double pairing):
 
 
 def remember(S, G, J, int k, x, new_x, g, new_g, A, new_A):
-    for kept, old, new in ((S, x, new_x), (G, g, new_g), (J, A, new_A)):
-        put_change(kept, k, old, new)
+    put_change(S, k, x, new_x)
+    put_change(G, k, g, new_g)
+    put_change(J, k, A, new_A)
 
 
 cdef void put_change(cnp.ndarray kept, int k, object old, object new):

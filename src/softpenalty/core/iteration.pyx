@@ -45,6 +45,25 @@ cdef class Plan:
         self.own_weights, self.penalty, self.predicted = own_weights, penalty, predicted
 
 
+cdef class Search:
+    cdef public object point
+    cdef public double t
+    cdef public int trials
+
+    def __init__(self, point, double t, int trials):
+        self.point, self.t, self.trials = point, t, trials
+
+
+cdef class Measure:
+    cdef public double violation, distance, stationarity, predicted, curved, step, noise, rounding, by_variable
+
+    def __init__(self, double violation, double distance, double stationarity, double predicted, double curved,
+                 double step, double noise=0.0, double rounding=0.0, double by_variable=0.0):
+        self.violation, self.distance, self.stationarity = violation, distance, stationarity
+        self.predicted, self.curved, self.step = predicted, curved, step
+        self.noise, self.rounding, self.by_variable = noise, rounding, by_variable
+
+
 def linearize(point, floor):
     cdef cnp.ndarray A_ = plain(point.A), r_ = plain(point.r), l_ = plain(point.length), f_ = plain(floor)
     cdef cnp.ndarray g_ = plain(point.g), x_ = plain(point.x)
@@ -256,7 +275,7 @@ def measures(Point point, Local local, step, Plan plan, sizes, target, spacing, 
         f_size = 1.0
     merit += common * (fabs(point.f) + local.g_size * x_size)
     unit, steep = sizes.unit, size_of(data(e_), n)
-    return (
+    return Measure(
         violation,
         highest(data(local.v), m, 0.0) / x_size,
         left(pr, data(g_), n, unit, data(e_), data(h_), enough, seen_share, own_share),

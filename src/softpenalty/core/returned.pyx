@@ -22,6 +22,15 @@ cdef inline bint usual(object value, int axes):
     )
 
 
+cdef class Answer:
+    cdef public double objective
+    cdef public object values, gradient, jacobian, noise
+
+    def __init__(self, double objective, values, gradient=None, jacobian=None, noise=None):
+        self.objective, self.values, self.gradient = objective, values, gradient
+        self.jacobian, self.noise = jacobian, noise
+
+
 def usual_number(returned, cnp.ndarray x):
     cdef cnp.ndarray copy
     if not isinstance(returned, float) or cnp.PyArray_TYPE(x) != cnp.NPY_DOUBLE:

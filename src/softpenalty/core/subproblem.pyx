@@ -69,13 +69,13 @@ def boxes(low, high, lower, upper):
     return below, above
 
 
-def in_corner(states, equality):
-    cdef cnp.ndarray s_ = states, e_ = equality
+def stepped(QPSolution solution, equality, bint met):
+    cdef cnp.ndarray s_ = solution.states, e_ = equality
     cdef cnp.npy_intp m = length(e_), i
     cdef cnp.ndarray corner = cnp.PyArray_EMPTY(1, &m, cnp.NPY_BOOL, 0)
     for i in range(m):
         mask(corner)[i] = (<signed char*> cnp.PyArray_DATA(s_))[i] == CORNER or mask(e_)[i]
-    return corner
+    return Step(solution.d, solution.y, solution.z, corner, met)
 
 
 def guessed(g, B, a, b, low, high, states, int systems, double sign_tolerance, double smallest_step, double residual):

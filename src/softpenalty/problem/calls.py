@@ -111,6 +111,16 @@ class Calls:
             answers.append(self._accepted(answer, x))
         return answers
 
+    def derivatives(self, x: Array, sizes: list[int]) -> tuple[Array, Any] | None:
+        """Gradient (n,) and Jacobian (k, n) where all are given and none is kept; None where one failed."""
+        if self.guard is not None:
+            self.guard(0)
+        try:
+            return self.functions.derivatives(x, sizes)
+        except Exception as error:
+            self.forgive(error, x)
+            return None
+
     def derivative(self, question: str, x: Array, compute: Callable[[], Any], *more: Array) -> Any:
         """What `compute` returns, None where it failed; `more` is what the question depends on beside x."""
         self._allow(0)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core import compiled
 from ..types import Array, Indices
 from .calls import Calls
 from .constraint import check_jac
@@ -23,13 +24,16 @@ REMEMBERED_POINTS = 4  # enough for a line search that goes back to an earlier t
 EPS = float(np.finfo(float).eps)
 
 
+@compiled
 @dataclass(slots=True)
-class _Point:
+class Answer:
+    """What is known at a point."""
+
     objective: float
-    values: Array  # (k,)
-    gradient: Array | None = None  # (n,)
-    jacobian: Any = None  # (k, n)
-    noise: Array | None = None  # (1 + k,) error that rounding leaves in differences, 0 without them
+    values: Array  #: (k,)
+    gradient: Array | None = None  #: (n,)
+    jacobian: Any = None  #: (k, n)
+    noise: Array | None = None  #: (1 + k,) error that rounding leaves in differences, 0 without them
 
 
 class Evaluation:
@@ -91,7 +95,7 @@ class Evaluation:
         self._all = Sample(self.functions)
         self.last_noise: Array | None = None  #: see `noise`, at the last point differenced
         self._scheme = "2-point"  # for functions whose differences are left to us
-        self._points: dict[bytes, _Point] = {}
+        self._points: dict[bytes, Answer] = {}
         self._pinned: bytes | None = None
         self._n: int | None = None
         self._typical: Array | float = 1.0
@@ -138,7 +142,7 @@ class Evaluation:
     def central(self, x: Array, chosen: list[int]) -> list[Array]:
         """Return central differences (k_i, n) of some functions at x, −1 for the objective."""
         point = self._at(x)
-        apart = _Point(point.objective, point.values)  # so that nothing is remembered of it
+        apart = Answer(point.objective, point.values)  # so that nothing is remembered of it
         return self._difference(x, apart, "3-point", chosen) if chosen else []
 
     def pin(self, x: Array) -> None:
@@ -180,7 +184,7 @@ class Evaluation:
             return False
         self._scheme = "3-point"
         here = self._at(x)
-        refined = _Point(here.objective, here.values, here.gradient if self.functions.both else None)
+        refined = Answer(here.objective, here.values, here.gradient if self.functions.both else None)
         self.njev += 1
         self._differentiate(x, refined, lower_order=False)
         if not (_finite(refined.gradient) and _finite(refined.jacobian)):
@@ -245,7 +249,7 @@ class Evaluation:
         self._check_sizes([len(part) for part in parts])
         return objectives, np.concatenate([np.zeros((0, x.shape[1])), *parts])
 
-    def _at(self, x: Array) -> _Point:
+    def _at(self, x: Array) -> Answer:
         key = x.tobytes()
         known = self._points.get(key)
         if known is not None:
@@ -254,25 +258,26 @@ class Evaluation:
             self._check_variables(x.size)
         found = self.calls.values(x)
         if found is None:
-            point = _Point(np.nan, np.full(sum(self.sizes or ()), np.nan))
+            point = Answer(np.nan, np.full(sum(self.sizes or ()), np.nan))
         else:
             objective, values, sizes, gradient = found
             if sizes != self.sizes:
                 self._check_sizes(sizes)
-            point = _Point(objective, values, gradient)
+            point = Answer(objective, values, gradient)
         if len(self._points) >= REMEMBERED_POINTS:
-            del self._points[next(old for old in self._points if old != self._pinned)]
+            oldest, *others = self._points
+            del self._points[others[0] if oldest == self._pinned else oldest]
         self._points[key] = point
         return point
 
-    def _differentiate(self, x: Array, point: _Point, lower_order: bool = True) -> None:
+    def _differentiate(self, x: Array, point: Answer, lower_order: bool = True) -> None:
         """Fill in gradient and Jacobian: those given, then all that are differenced, point by point.
 
         `lower_order` : whether forward differences may stand in for central ones where a function fails.
         """
         n, sizes = x.size, self.sizes or []
         if self.functions.all_given and self.calls.journal is None:
-            found = self.calls.derivative("derivatives", x, lambda: self.functions.derivatives(x, sizes))
+            found = self.calls.derivatives(x, sizes)
             point.gradient, point.jacobian = found or (np.full(n, np.nan), np.full((sum(sizes), n), np.nan))
             return
         parts: dict[int, Any] = {} if point.gradient is None else {OBJECTIVE: point.gradient}
@@ -301,7 +306,7 @@ class Evaluation:
         return self.calls.derivative(f"jacobian {i}", x, lambda: self.functions.jacobian(i, x, size))
 
     def _difference(
-        self, x: Array, point: _Point, scheme: str, chosen: list[int], lower_order: bool = True
+        self, x: Array, point: Answer, scheme: str, chosen: list[int], lower_order: bool = True
     ) -> list[Array]:
         """Return the Jacobians (k_i, n) of some functions; each point is evaluated once for all of them."""
         if self._differences is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -170,7 +170,7 @@ class Result(DeferredResult):
     __str__ = __repr__
 
 
-def build_result(problem: Problem, outcome: Outcome, history: History) -> Result:
+def build_result(problem: Problem, outcome: Outcome, history: Callable[[], History]) -> Result:
     """Judge the outcome and put the result together."""
     verdict = judge(problem, outcome)
     solution, rows, status, kkt = outcome.solution, problem.rows, verdict.status, verdict.kkt
@@ -212,14 +212,13 @@ def build_result(problem: Problem, outcome: Outcome, history: History) -> Result
         **_about_noise(problem, outcome),
         failures=evaluation.failures,
         failure_messages=dict(evaluation.calls.messages),
-        history=history,
     )
-    result.defer(partial(_described, problem, verdict.errors.copy(), solution.x.copy()))
+    result.defer(partial(_described, problem, verdict.errors.copy(), solution.x.copy(), history))
     return result
 
 
-def _described(problem: Problem, errors: Array, x: Array) -> dict[str, Any]:
-    """The rows and variables by name, made when they are looked at."""
+def _described(problem: Problem, errors: Array, x: Array, history: Callable[[], History]) -> dict[str, Any]:
+    """The rows and variables by name, and the history, made when they are looked at."""
     rows, names, lower, upper = problem.rows, list(problem.variables), problem.lower, problem.upper
     active, at_lower, at_upper = holding(errors, rows.target, rows.equality, x, lower, upper, ACTIVE)
     labels = [rows.labels[i] for i in active]
@@ -231,6 +230,7 @@ def _described(problem: Problem, errors: Array, x: Array) -> dict[str, Any]:
         "operators": rows.operators,
         "names": names,
         "active": labels,
+        "history": history(),
     }
 
 

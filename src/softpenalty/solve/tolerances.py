@@ -12,7 +12,7 @@ from .norms import largest
 
 __all__ = [
     "ATTAINABLE_SHARE", "NOISE_FACTOR", "OWN_SHARE", "SEEN_SHARE", "Measure", "Sizes", "Tolerances",
-    "relative_residual",
+    "attained", "converged", "feasible", "nothing_left", "relative_residual",
 ]  # fmt: skip
 
 SEEN_SHARE = 1e-3  # of the steepest gradient seen, that counts as each variable's gradient at least
@@ -69,6 +69,7 @@ class Tolerances:
 DEFAULT = Tolerances()
 
 
+@compiled
 @dataclass(slots=True)
 class Measure:
     """What the tests look at in one iteration.
@@ -95,31 +96,35 @@ class Measure:
     rounding: float = 0.0
     by_variable: float = 0.0
 
-    def feasible(self, tolerances: Tolerances) -> bool:
-        """Whether the rows are met."""
-        return self.violation <= tolerances.feasibility and self.distance <= tolerances.distance
 
-    def converged(self, tolerances: Tolerances) -> bool:
-        """Whether the point is feasible and stationary and nothing is left to gain."""
-        if not self.feasible(tolerances) or self.stationarity > tolerances.stationarity:
-            return False
-        if self.noise > NOISE_LIMIT:
-            return False
-        return self.nothing_left(tolerances) or self.step <= tolerances.step
+def feasible(measure: Measure, tolerances: Tolerances) -> bool:
+    """Whether the rows are met."""
+    return measure.violation <= tolerances.feasibility and measure.distance <= tolerances.distance
 
-    def attained(self, tolerances: Tolerances) -> bool:
-        """Whether the point is feasible, nearly stationary, and rounding hides all that is left to gain."""
-        if not self.feasible(tolerances) or self.noise > NOISE_LIMIT:
-            return False
-        visible = ATTAINABLE * self.rounding
-        left = max(self.stationarity, self.by_variable)
-        almost = left <= ATTAINABLE_SHARE * tolerances.stationarity
-        return almost and abs(self.predicted) <= visible and self.curved <= visible
 
-    def nothing_left(self, tolerances: Tolerances) -> bool:
-        """Whether no fall of the objective is in sight."""
-        enough = tolerances.objective
-        return -ROUNDED_PREDICTION * enough <= self.predicted <= enough and self.curved <= enough
+def converged(measure: Measure, tolerances: Tolerances) -> bool:
+    """Whether the point is feasible and stationary and nothing is left to gain."""
+    if measure.stationarity > tolerances.stationarity or not feasible(measure, tolerances):
+        return False
+    if measure.noise > NOISE_LIMIT:
+        return False
+    return nothing_left(measure, tolerances) or measure.step <= tolerances.step
+
+
+def attained(measure: Measure, tolerances: Tolerances) -> bool:
+    """Whether the point is feasible, nearly stationary, and rounding hides all that is left to gain."""
+    if not feasible(measure, tolerances) or measure.noise > NOISE_LIMIT:
+        return False
+    visible = ATTAINABLE * measure.rounding
+    left = max(measure.stationarity, measure.by_variable)
+    almost = left <= ATTAINABLE_SHARE * tolerances.stationarity
+    return almost and abs(measure.predicted) <= visible and measure.curved <= visible
+
+
+def nothing_left(measure: Measure, tolerances: Tolerances) -> bool:
+    """Whether no fall of the objective is in sight."""
+    enough = tolerances.objective
+    return -ROUNDED_PREDICTION * enough <= measure.predicted <= enough and measure.curved <= enough
 
 
 @dataclass(slots=True)

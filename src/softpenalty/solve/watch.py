@@ -16,6 +16,7 @@ from .status import Status
 __all__ = ["StopError", "Watch", "read_callback"]
 
 Tell = Callable[[Result], bool]  # what a callback has become: True stops
+Row = dict[str, Any] | tuple[Any, ...]  # of the history; a tuple of `nit`, and of what makes the row of what
 
 
 class StopError(Exception):
@@ -51,19 +52,30 @@ class Watch:
             tell,
         )
         self.deadline = time.perf_counter() + seconds  #: reading of the clock at which the time is up
-        self.history = History()
+        self.rows: list[Row] = []
         self.best: Any = None  #: what a method has kept as its best
         self._rank: Any = None
         self.show: Callable[[Array, dict[str, Any]], None] | None = None  #: shows the user every iteration
 
-    def see(self, x: Array, row: dict[str, Any]) -> Status | None:
+    def see(self, x: Array, row: Row) -> Status | None:
         """Take in an iteration at x (n,) and tell the user; the reason to stop, if there is one."""
-        self.history.append(row)
-        if self.show is not None:
-            self.show(x, row)
-        if self.tell is not None and self.tell(Result(x=x.copy(), **row)):
-            return Status.CALLBACK
-        return self.reached(row["nit"])
+        self.rows.append(row)
+        if self.show is not None or self.tell is not None:
+            made = _made(row)
+            if self.show is not None:
+                self.show(x, made)
+            if self.tell is not None and self.tell(Result(x=x.copy(), **made)):
+                return Status.CALLBACK
+        return self.reached(_number(row))
+
+    @property
+    def last(self) -> int:
+        """The number of the last iteration seen, −1 without any."""
+        return _number(self.rows[-1]) if self.rows else -1
+
+    def history(self) -> History:
+        """All iterations."""
+        return History(map(_made, self.rows))
 
     def keep(self, candidate: Any, rank: Any) -> None:
         """Make ``candidate`` the best if its ``rank`` is lower than that of all before it."""
@@ -91,6 +103,16 @@ class Watch:
         if time.perf_counter() >= self.deadline:
             return Status.TIME_LIMIT
         return None
+
+
+def _made(row: Row) -> dict[str, Any]:
+    made: dict[str, Any] = row if isinstance(row, dict) else row[1](row[0], *row[2:])
+    return made
+
+
+def _number(row: Row) -> int:
+    number: int = row["nit"] if isinstance(row, dict) else row[0]
+    return number
 
 
 def read_callback(callback: Callable[..., Any] | None) -> Tell | None:

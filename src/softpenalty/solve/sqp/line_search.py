@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...core import compiled
 from ...types import Array
 from .merit import Merit
 from .model import Model, Point, total_broken
@@ -28,6 +29,7 @@ VISIBLE = 100.0  # a fall of so many roundings shows where the minimum is
 SHORTEST = 1e-9  # shorter steps mean that the direction does not descend
 
 
+@compiled
 @dataclass(slots=True)
 class Search:
     """The accepted point with its derivatives, or None, the step length and the number of trials."""

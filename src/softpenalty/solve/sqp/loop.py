@@ -13,7 +13,7 @@ import numpy as np
 
 from ..norms import largest
 from ..status import SUCCESSES, Status
-from ..tolerances import Tolerances
+from ..tolerances import Tolerances, attained, nothing_left
 from ..watch import StopError, Watch
 from .curvature.exact import ExactCurvature
 from .curvature.large import secant_curvature
@@ -153,20 +153,20 @@ class Attempt:
         status = reason(iterate, state, self.tolerances, local, step)
         if status is None and not feasible and is_stuck(model, state, iterate, local, plan, self.subproblem):
             status = Status.INFEASIBLE
-        return status or self.watch.see(model.expand(iterate.point.x), iterate.record(model.sign))
+        return status or self.watch.see(model.expand(iterate.point.x), iterate.row(model.sign))
 
     def advance(self, local: Local, step: Step, plan: Plan, iterate: Iterate) -> Status | None:
         """Go to a better point, or try another matrix; the status where nothing helps any more."""
         state, model, measure = self.state, self.model, iterate.measure
-        if measure.nothing_left(self.tolerances) and model.refine(state.point):
+        if nothing_left(measure, self.tolerances) and model.refine(state.point):
             return None
         if plan.predicted <= 0.0 or measure.step <= TINY_STEP:
-            if measure.attained(self.tolerances):
+            if attained(measure, self.tolerances):
                 return Status.ATTAINED
             lower_elastic_weight(self, local.g_size, largest(step.y))
             return None if restart(self) else Status.NO_PROGRESS
         merit, fall = choose(model.equality, local, step, plan)
-        t = self.first_length(local, step)
+        t = self.first_length(local.x_size, measure.step * local.x_size)
         found = search(model, state.point, step.d, merit, fall, t, state.far, state.unit, not model.m)
         state.trials = found.trials
         if self.noisy is not None and (found.point is None or found.t < SHORT_STEP):
@@ -176,18 +176,17 @@ class Attempt:
         if found.point is None:
             if model.refine(state.point):
                 return None
-            if measure.attained(self.tolerances):
+            if attained(measure, self.tolerances):
                 return Status.ATTAINED
             return None if stiffen(self) else Status.NO_PROGRESS
         self.move(found.point, iterate, step, found.t)
         return None
 
-    def first_length(self, local: Local, step: Step) -> float:
-        """First step length: no step is much longer than those before it."""
-        size, reaches = largest(step.d), self.state.reaches
-        if not reaches:
-            return min(1.0, FIRST_REACH * local.x_size / size)
-        return min(1.0, max(REACH_GROWTH * max(reaches[-3:]), local.x_size) / size)
+    def first_length(self, x_size: float, size: float) -> float:
+        """First length of a step of this size: none is much longer than those before it."""
+        reaches = self.state.reaches
+        longest = max(REACH_GROWTH * max(reaches[-3:]), x_size) if reaches else FIRST_REACH * x_size
+        return min(1.0, longest / size)
 
     def move(self, new: Point, iterate: Iterate, step: Step, t: float) -> None:
         """Accept ``new`` and update the matrix."""

@@ -47,9 +47,9 @@ def solve_sqp(
         ending = run_attempts(model, tolerances, watch, problem.evaluation.has_hessian, noisy)
     else:
         ending = _nothing_free(model, tolerances)
-    iterate, history = ending.iterate, watch.history
-    if not history or history[-1]["nit"] < iterate.iteration:  # the last one, which no callback saw
-        history.append(iterate.record(rows.sign))
+    iterate = ending.iterate
+    if watch.last < iterate.iteration:  # the last one, which no callback saw
+        watch.rows.append(iterate.row(rows.sign))
     point = iterate.point
     f, values, g, J = point.f, point.values, point.gradient, point.jacobian
     z = model.expand_dual(iterate.z)

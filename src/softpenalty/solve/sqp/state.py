@@ -100,18 +100,34 @@ class Iterate:
         """The lower, the better: feasible with a lower objective, else less violated."""
         return max(self.measure.violation, feasibility), self.point.f
 
-    def record(self, sign: Array) -> dict[str, Any]:
-        """One row of the history; ``sign`` (m,) gives the multipliers the user's signs."""
-        return {
-            "nit": self.iteration,
-            "fun": self.point.f,
-            "maxcv": self.violation,
-            "violation": self.measure.violation,
-            "stationarity": self.measure.stationarity,
-            "step": self.measure.step,
-            "trials": self.trials,
-            "multipliers": self.y * sign,
-        }
+    def row(self, sign: Array) -> tuple[Any, ...]:
+        """What a row of the history is made of; ``sign`` (m,) gives the multipliers the user's signs."""
+        measure = self.measure
+        numbers = self.violation, measure.violation, measure.stationarity, measure.step, self.trials
+        return self.iteration, _record, self.point.f, *numbers, self.y, sign
+
+
+def _record(
+    nit: int,
+    fun: float,
+    maxcv: float,
+    violation: float,
+    stationarity: float,
+    step: float,
+    trials: int,
+    y: Array,
+    sign: Array,
+) -> dict[str, Any]:
+    return {
+        "nit": nit,
+        "fun": fun,
+        "maxcv": maxcv,
+        "violation": violation,
+        "stationarity": stationarity,
+        "step": step,
+        "trials": trials,
+        "multipliers": y * sign,
+    }
 
 
 @dataclass(slots=True)

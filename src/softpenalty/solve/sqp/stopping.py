@@ -15,6 +15,8 @@ from ..tolerances import (
     Measure,
     Sizes,
     Tolerances,
+    attained,
+    converged,
     relative_residual,
 )
 from .merit import Plan
@@ -35,10 +37,10 @@ def seen(model: Model, state: State, tolerances: Tolerances, local: Local, step:
     """The current point as the tests, the history and the result see it."""
     point, sizes = state.point, state.sizes
     settings = ROUNDING, tolerances.stationarity, NOISE_FACTOR, SEEN_SHARE, OWN_SHARE
-    numbers, y, worst, enough = measures(
+    measure, y, worst, enough = measures(
         point, local, step, plan, sizes, model.target, model.row_spacing, state.f_unit, settings
     )
-    return Iterate(point, y, step.z, Measure(*numbers), worst, enough, sizes, state.iteration, state.trials)
+    return Iterate(point, y, step.z, measure, worst, enough, sizes, state.iteration, state.trials)
 
 
 @compiled
@@ -52,8 +54,8 @@ def measures(
     spacing: float | Array,
     f_unit: float,
     settings: tuple[float, float, float, float, float],
-) -> tuple[tuple[float, ...], Array, float, float]:
-    """The fields of a measure, the rows' multipliers (m,), the worst violation, the gradient's noise.
+) -> tuple[Measure, Array, float, float]:
+    """The measure, the rows' multipliers (m,), the worst violation, the gradient's noise.
 
     Parameters
     ----------
@@ -74,7 +76,7 @@ def measures(
     in_rows = of_rows * (np.abs(target) + np.abs(point.r) + lengths * local.x_size)
     rounded = of_f * (abs(point.f) + local.g_size * local.x_size) + float(plan.own_weights @ in_rows)
     f_size = max(f_unit, abs(point.f)) or 1.0
-    numbers = (
+    measure = Measure(
         float(broken.max(initial=0.0)),
         float(local.v.max(initial=0.0)) / local.x_size,
         relative_residual(residual, *seen, own_share),
@@ -85,13 +87,13 @@ def measures(
         rounded / f_size,
         relative_residual(residual, *seen, 1.0),
     )
-    return numbers, y, float(violations.max(initial=0.0)), enough
+    return measure, y, float(violations.max(initial=0.0)), enough
 
 
 def reason(iterate: Iterate, state: State, tolerances: Tolerances, local: Local, step: Step) -> Status | None:
     """The reason to stop here that the point itself gives, if there is one."""
     measure = iterate.measure
-    if measure.converged(tolerances):
+    if converged(measure, tolerances):
         # Next to a degenerate point huge multipliers can cancel any gradient: go there and look.
         trusted = largest(step.y) <= HUGE_MULTIPLIER * max(state.sizes.unit, local.g_size)
         if trusted or measure.step <= TINY_STEP:
@@ -101,5 +103,5 @@ def reason(iterate: Iterate, state: State, tolerances: Tolerances, local: Local,
     if iterate.point.f < -UNBOUNDED_FALL * max(1.0, abs(state.f_start)):
         return Status.UNBOUNDED
     if state.stalled >= STALLED_ITERATIONS:
-        return Status.ATTAINED if measure.attained(tolerances) else Status.NO_PROGRESS
+        return Status.ATTAINED if attained(measure, tolerances) else Status.NO_PROGRESS
     return None

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....core import compiled
-from ....types import Array, Mask, States
+from ....types import Array, States
 
-__all__ = ["ABOVE", "BELOW", "CORNER", "QP", "QPSolution", "States", "boxes", "in_corner", "violation_qp"]
+__all__ = ["ABOVE", "BELOW", "CORNER", "QP", "QPSolution", "States", "boxes", "violation_qp"]
 
 NO_CURVATURE = 1e-8  # only to make a QP without objective definite
 
@@ -62,10 +62,3 @@ class QPSolution:
 def boxes(low: Array, high: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
     """The multipliers' boxes (m,) followed by the bounds of the step (n,), below and above."""
     return np.concatenate([low, lower]), np.concatenate([high, upper])
-
-
-@compiled
-def in_corner(states: States, equality: Mask) -> Mask:
-    """Which rows (m,) are in their corner or meant to be."""
-    corner: Mask = (states[: equality.size] == CORNER) | equality
-    return corner

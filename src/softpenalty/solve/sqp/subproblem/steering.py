@@ -24,7 +24,7 @@ from .active_set import solve_from_guess
 from .compact import solve_compact
 from .correction import correct
 from .path import solve_path
-from .qp import ABOVE, BELOW, CORNER, QP, QPSolution, States, boxes, in_corner
+from .qp import ABOVE, BELOW, CORNER, QP, QPSolution, States, boxes
 
 __all__ = ["Step", "Subproblem"]
 
@@ -60,6 +60,13 @@ class Step:
     z: Array
     corner: Mask
     met: bool
+
+
+@compiled
+def stepped(solution: QPSolution, equality: Mask, met: bool) -> Step:
+    """The step that a solution is, ``equality`` (m,) being the rows that are equalities."""
+    corner: Mask = (solution.states[: equality.size] == CORNER) | equality
+    return Step(solution.d, solution.y, solution.z, corner, met)
 
 
 class Subproblem:
@@ -101,7 +108,7 @@ class Subproblem:
             solution = solve_compact(g, B, a, b, low, high, self._states)
             if solution is not None:
                 self._states = solution.states
-                return self._step(solution, True)
+                return stepped(solution, self.equality, True)
             if self.n > LARGEST_DENSE:
                 return None
             B = B.dense()
@@ -109,7 +116,7 @@ class Subproblem:
         solution = solve_from_guess(qp, self._states) or self._followed(qp) or self._library(qp)
         if solution is not None:
             self._states = solution.states
-            return self._step(solution, True)
+            return stepped(solution, self.equality, True)
         return self._steered(qp)
 
     def solve_elastic(self, qp: QP, nu: float | Array) -> QPSolution | None:
@@ -147,10 +154,7 @@ class Subproblem:
         self._states = solution.states.copy()
         rows = self._states[: self.m]
         rows[self.equality | (rows == ABOVE)] = CORNER
-        return self._step(solution, left <= enough)
-
-    def _step(self, solution: QPSolution, met: bool) -> Step:
-        return Step(solution.d, solution.y, solution.z, in_corner(solution.states, self.equality), met)
+        return stepped(solution, self.equality, left <= enough)
 
     def _followed(self, qp: QP) -> QPSolution | None:
         """The hard QP by the path, if it is small and that leads to the exact solution."""
