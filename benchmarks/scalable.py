@@ -11,15 +11,16 @@ solver may be lucky. Gradients of the functions here are exact: the formulas are
 gives them to rounding.
 
 A solver has solved a problem when its objective is within 1e-5·max(1, |f|) of the best that any solver found.
-Ratios are geometric means over the problems that both solve: of the gradients of whole solves, and of the
-gradients until the objective is within 1e-8·max(1, |f|) of the best, which leaves out how solvers stop.
+Ratios are geometric means over the problems that both solve: of the gradients of whole solves, of the
+gradients until the objective is within 1e-8·max(1, |f|) of the best, which leaves out how solvers stop, and
+of the values.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.optimize import Bounds, minimize
@@ -206,9 +207,27 @@ def of_squares(residuals: Function) -> tuple[Callable[[np.ndarray], float], Func
     return fun, grad
 
 
+@dataclass(frozen=True)
+class Way:
+    """What a solver did: the objective reached, how many values, and the lowest known at each gradient."""
+
+    reached: float
+    values: int
+    seen: list[float]
+
+    def until(self, best: float) -> int:
+        """Gradients asked for before the objective was near the best."""
+        near = best + NEAR * max(1.0, abs(best))
+        return next((i for i, f in enumerate(self.seen) if f <= near), len(self.seen)) + 1
+
+    def solved(self, best: float) -> bool:
+        """Whether it reached the best."""
+        return self.reached <= best + SOLVED * max(1.0, abs(best))
+
+
 @dataclass
 class Task:
-    """One problem, counting its gradients and remembering the objectives seen before each."""
+    """One problem; what is asked twice in a row at one point counts once."""
 
     name: str
     fun: Callable[[np.ndarray], float]
@@ -216,24 +235,30 @@ class Task:
     x0: np.ndarray
     bounds: Bounds | None
 
-    def counted(self, solve: Callable[..., np.ndarray]) -> tuple[float, list[float]]:
-        """The objective reached by a solver, and the lowest one known when it asked for each gradient."""
-        lowest, seen, last = [np.inf], [], [b""]
+    def counted(self, solve: Callable[..., np.ndarray]) -> Way:
+        """What a solver does on it."""
+        lowest, values, seen = np.inf, 0, []
+        last = {"fun": b"", "grad": b""}
 
         def fun(x: np.ndarray) -> float:
+            nonlocal lowest, values
             f = self.fun(x)
-            lowest[0] = min(lowest[0], f)
+            lowest = min(lowest, f)
+            if x.tobytes() != last["fun"]:
+                last["fun"] = x.tobytes()
+                values += 1
             return f
 
         def grad(x: np.ndarray) -> np.ndarray:
-            if x.tobytes() != last[0]:
-                last[0] = x.tobytes()
-                lowest[0] = min(lowest[0], self.fun(x))
-                seen.append(lowest[0])
+            nonlocal lowest
+            if x.tobytes() != last["grad"]:
+                last["grad"] = x.tobytes()
+                lowest = min(lowest, self.fun(x))
+                seen.append(lowest)
             return self.grad(x)
 
         x = solve(fun, self.x0, grad, self.bounds)
-        return self.fun(x), seen
+        return Way(self.fun(x), values, seen)
 
 
 def ours(fun: Callable, x0: np.ndarray, grad: Callable, bounds: Bounds | None) -> np.ndarray:
@@ -296,53 +321,55 @@ SETS: dict[str, Callable[[], Iterator[Task]]] = {
 }
 
 
-def until(seen: list[float], best: float) -> int:
-    """Gradients asked for before the objective was near the best."""
-    near = best + NEAR * max(1.0, abs(best))
-    return next((i for i, f in enumerate(seen) if f <= near), len(seen)) + 1
+@dataclass
+class Ratios:
+    """Of ours to a peer's, where both solve: logarithms of gradients, of those until near, and of values."""
+
+    whole: list[float] = field(default_factory=list)
+    early: list[float] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+
+    def take(self, ours: Way, theirs: Way, best: float) -> None:
+        """Another problem."""
+        self.whole.append(np.log(len(ours.seen) / len(theirs.seen)))
+        self.early.append(np.log(ours.until(best) / theirs.until(best)))
+        self.values.append(np.log(ours.values / theirs.values))
+
+    def means(self) -> tuple[float, ...]:
+        """Geometric ones."""
+        return tuple(float(np.exp(np.mean(logs))) for logs in (self.whole, self.early, self.values))
 
 
-def ratios(tasks: Iterator[Task], each: bool = False) -> dict[str, tuple[int, int, int, float, float]]:
-    """By peer: problems, solved by us, by both, ratios of gradients, whole and until near."""
-    whole: dict[str, list[float]] = {peer: [] for peer in SOLVERS if peer != "ours"}
-    early: dict[str, list[float]] = {peer: [] for peer in whole}
+def ratios(tasks: Iterator[Task], each: bool = False) -> tuple[int, int, dict[str, Ratios]]:
+    """How many problems there are, how many of them are solved, and the ratios to each peer."""
+    found: dict[str, Ratios] = {peer: Ratios() for peer in SOLVERS if peer != "ours"}
     count, own = 0, 0
     for task in tasks:
-        count += 1
         with np.errstate(all="ignore"):
-            found = {name: task.counted(solve) for name, solve in SOLVERS.items()}
-        best = min(f for f, _ in found.values())
-        solved = {name: f <= best + SOLVED * max(1.0, abs(best)) for name, (f, _) in found.items()}
-        own += solved["ours"]
+            ways = {name: task.counted(solve) for name, solve in SOLVERS.items()}
+        best = min(way.reached for way in ways.values())
+        count, own = count + 1, own + ways["ours"].solved(best)
         if each:
             cells = [
-                f"{name} {len(seen):4d}{' ' if solved[name] else '!'}({until(seen, best):4d})"
-                for name, (_, seen) in found.items()
+                f"{name} {len(way.seen):4d}{' ' if way.solved(best) else '!'}({way.until(best):4d})"
+                for name, way in ways.items()
             ]
             print(f"{task.name:28s}", "  ".join(cells), flush=True)
-        for peer in whole:
-            if solved["ours"] and solved[peer]:
-                whole[peer].append(np.log(len(found["ours"][1]) / len(found[peer][1])))
-                early[peer].append(np.log(until(found["ours"][1], best) / until(found[peer][1], best)))
-    return {
-        peer: (
-            count,
-            own,
-            len(whole[peer]),
-            float(np.exp(np.mean(whole[peer]))),
-            float(np.exp(np.mean(early[peer]))),
-        )
-        for peer in whole
-    }
+        for peer, ratio in found.items():
+            if ways["ours"].solved(best) and ways[peer].solved(best):
+                ratio.take(ways["ours"], ways[peer], best)
+    return count, own, found
 
 
 def table(each: bool = False) -> list[str]:
     """One line a set and peer."""
-    titles = "set", "problems", "solved by ours", "against", "solved by both", "gradients", "until 1e-8"
-    lines = ["| " + " | ".join(titles) + " |", "|---|--:|--:|---|--:|--:|--:|"]
+    titles = "set | problems | solved by ours | against | solved by both | gradients | until 1e-8 | values"
+    lines = [f"| {titles} |", "|---|--:|--:|---|--:|--:|--:|--:|"]
     for name, tasks in SETS.items():
-        for peer, (count, own, both, whole, early) in ratios(from_all_starts(tasks()), each).items():
-            lines.append(f"| {name} | {count} | {own} | {peer} | {both} | {whole:.3f} | {early:.3f} |")
+        count, own, found = ratios(from_all_starts(tasks()), each)
+        for peer, ratio in found.items():
+            means = " | ".join(f"{mean:.3f}" for mean in ratio.means())
+            lines.append(f"| {name} | {count} | {own} | {peer} | {len(ratio.whole)} | {means} |")
     return lines
 
 

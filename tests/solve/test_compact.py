@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from scipy.optimize import Bounds, rosen, rosen_der
+from scipy.optimize import Bounds, LinearConstraint, rosen, rosen_der
 
 from softpenalty import minimize
 from softpenalty.solve.sqp.curvature.compact import CompactMatrix
@@ -313,3 +313,74 @@ def test_thousands_of_variables_take_no_matrix():
     tracemalloc.stop()
     assert result.nit == 60
     assert peak < 0.5 * 8 * n * n  # half of one n × n matrix
+
+
+def uneven(n):
+    """Convex, curvatures a thousand times apart, neighbours coupled."""
+    weights = np.geomspace(1.0, 1e3, n)
+
+    def fun(x):
+        return float(weights @ (np.exp(x) - 2.0 * x) + 50.0 * (np.diff(x) ** 2).sum())
+
+    def grad(x):
+        pull = 100.0 * np.diff(x)
+        g = weights * (np.exp(x) - 2.0)
+        g[:-1] -= pull
+        g[1:] += pull
+        return g
+
+    return fun, grad
+
+
+def test_the_last_digits_may_take_long():
+    # Falls of 1e-12 of the objective are progress: linear convergence is no stall.
+    fun, grad = uneven(150)
+    result = minimize(fun, np.zeros(150), jac=grad)
+    assert result.success
+    np.testing.assert_allclose(result.x, np.log(2.0), atol=1e-6)  # exp(x) = 2 has no differences
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_second_derivatives_of_many_variables(rows):
+    n = LARGE + 1
+    fun, grad = uneven(n)
+    coupling = 100.0 * (2.0 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1))
+    coupling[0, 0] = coupling[-1, -1] = 100.0
+
+    def hess(x):
+        return np.diag(np.geomspace(1.0, 1e3, n) * np.exp(x)) + coupling
+
+    total = LinearConstraint(np.ones((1, n)), -np.inf, 0.5 * n) if rows else ()
+    result = minimize(fun, np.zeros(n), jac=grad, hess=hess, constraints=total)
+    assert result.success and result.nit <= 20
+    if rows:
+        assert result.x.sum() == pytest.approx(0.5 * n)
+    else:
+        np.testing.assert_allclose(result.x, np.log(2.0), atol=1e-8)
+
+
+def test_more_variables_than_a_dense_matrix_may_have():
+    n = 3000
+    fun, grad = uneven(n)
+    lower = np.where(np.arange(n) % 3 == 0, 0.8, -np.inf)
+    result = minimize(fun, np.zeros(n), jac=grad, bounds=Bounds(lower, np.inf))
+    assert result.success
+    held = result.x == lower
+    assert 0 < held.sum() <= n // 3 + 1
+    g = grad(result.x)
+    assert (g[held] >= 0.0).all()
+    assert np.abs(g[~held]).max() <= 1e-5 * np.abs(grad(np.zeros(n))).max()
+
+
+def test_a_matrix_that_is_far_too_stiff_fades():
+    # The first step leads from curvature 1e6 into a region of negative curvature around the origin.
+    def fun(x):
+        return 1e-5 * ((x - 1.0) ** 2).sum() + (x @ x - 0.25) ** 2
+
+    def grad(x):
+        return 2e-5 * (x - 1.0) + 4.0 * (x @ x - 0.25) * x
+
+    result = minimize(fun, np.arange(1.0, 151.0), jac=grad)
+    assert result.success
+    assert np.abs(grad(result.x)).max() <= 1e-6  # the tolerance; the valley's floor is flatter than that
+    assert result.x @ result.x == pytest.approx(0.25, rel=0.01)

@@ -18,6 +18,7 @@ import pytest
 import softpenalty.solve.minimize  # marks all functions
 from softpenalty import core
 from softpenalty.solve.sqp.curvature.secant import SETTINGS as SECANT
+from softpenalty.solve.sqp.subproblem.compact import SETTINGS as BOX
 from softpenalty.solve.sqp.subproblem.path import SETTINGS as PATH
 from softpenalty.solve.tolerances import Sizes
 
@@ -200,6 +201,21 @@ def test_what_functions_answer(bad):
         assert isinstance(compiled, list) and isinstance(plain, list)
     compiled, plain = both("answered_derivatives", [*slopes[:2], lambda x: x], x, [2, 1])
     assert isinstance(compiled, list) and isinstance(plain, list)
+
+
+@built
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(("n", "k"), [(1, 0), (8, 0), (8, 3), (60, 6)])
+def test_the_subproblem_of_many_variables(n, k, seed):
+    rng = np.random.default_rng(seed)
+    D, W = 10.0 ** rng.uniform(-1, 1, n), rng.normal(size=(k, n))
+    low, high = -rng.uniform(0.0, 1.0, n), rng.uniform(0.0, 1.0, n)
+    low[rng.random(n) < 0.2] = -np.inf
+    for states in (np.zeros(n, dtype=np.int8), rng.integers(0, 2, n).astype(np.int8)):
+        arguments = D, W, -np.diag(rng.uniform(0.5, 2.0, k)), 3.0 * rng.normal(size=n), low, high, states
+        assert agree("boxed", *arguments, BOX, rtol=1e-9, atol=1e-9) is not None
+    agree("boxed", D, W, np.zeros((k, k)), np.ones(n), low, high, states, BOX)  # singular
+    agree("boxed", D, W, np.eye(k), np.full(n, np.nan), low, high, states, BOX)
 
 
 @built

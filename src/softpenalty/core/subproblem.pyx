@@ -8,13 +8,13 @@ from libc.math cimport fabs, isfinite, INFINITY
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy
 from scipy.linalg.cython_blas cimport daxpy, dcopy, ddot, dgemm, dgemv
-from scipy.linalg.cython_lapack cimport dgesv, dposv, dpotrf, dpotrs
+from scipy.linalg.cython_lapack cimport dgesv, dgetrf, dgetri, dposv, dpotrf, dpotrs
 
 from .arrays cimport Numbers, data, finite, length, mask, plain, size_of, vector
 
 cnp.import_array()
 
-cdef double ONE = 1.0, NOTHING = 0.0
+cdef double ONE = 1.0, MINUS = -1.0, NOTHING = 0.0
 cdef int STEP = 1
 cdef signed char BELOW = -1, CORNER = 0, ABOVE = 1
 
@@ -489,3 +489,114 @@ def followed(g, B, a, b, low, high, double deadline, settings):
                 state[m + j] = ABOVE if i < path.uppers else BELOW
             data(z)[j] += path.y[i] if i < path.uppers else -path.y[i]
     return d, y, z, states
+
+
+cdef bint inverted(double* M, int k, int* pivots, double* work) noexcept:
+    """Put the inverse of M (k, k) in its place; False where it is singular. ``work`` has k·k numbers."""
+    cdef int info, room = k * k
+    if not k:
+        return True
+    dgetrf(&k, &k, M, &k, pivots, &info)
+    if info:
+        return False
+    dgetri(&k, M, &k, pivots, work, &room, &info)
+    return info == 0
+
+
+def boxed(D, W, M, g, low, high, states, settings):
+    cdef cnp.ndarray D_ = plain(D), W_ = plain(W), M_ = plain(M), g_ = plain(g), l_ = plain(low), h_ = plain(high)
+    cdef cnp.ndarray s_ = states
+    cdef int n = length(g_), k = <int> cnp.PyArray_DIM(W_, 0), i, j, f, system, systems, patience, refinement, refinements
+    cdef int wrong, last, fewest = n + 1, patient
+    cdef double accurate, sign_tolerance, smallest_step, top, size_d, size_z, size_g = size_of(data(g_), n), part
+    systems, patient, refinements, accurate, sign_tolerance, smallest_step = settings
+    cdef cnp.npy_intp count = n
+    cdef cnp.ndarray found = cnp.PyArray_EMPTY(1, &count, cnp.NPY_INT8, 0), d_ = vector(n), z_ = vector(n)
+    cdef size_t small = k * <size_t> k, wide = k * <size_t> n
+    cdef Memory memory = Memory(3 * small + 2 * wide + 2 * <size_t> n + 2 * k, 2 * <size_t> n + k)
+    cdef Numbers pD = data(D_), pW = data(W_), pl = data(l_), ph = data(h_), d = data(d_), z = data(z_)
+    cdef Numbers inverse = memory.numbers, N = inverse + small, work = N + small, own = work + small
+    cdef Numbers scaled = own + wide, gradient = scaled + wide, r = gradient + n, parts = r + n, shares = parts + k
+    cdef int* loose = memory.integers
+    cdef int* move = loose + n
+    cdef int* pivots = move + n
+    cdef signed char* state = <signed char*> cnp.PyArray_DATA(found)
+    memcpy(state, cnp.PyArray_DATA(s_), n)
+    memcpy(inverse, data(M_), small * sizeof(double))
+    if not inverted(inverse, k, pivots, work):
+        return None
+    patience = patient
+    for system in range(systems):
+        f = 0
+        for j in range(n):
+            if state[j] == CORNER:
+                d[j] = 0.0
+                loose[f] = j
+                f += 1
+            else:
+                d[j] = pl[j] if state[j] == BELOW else ph[j]
+        if not finite(d, n):
+            return None
+        for i in range(k):
+            for j in range(f):
+                own[i * f + j] = pW[i * n + loose[j]]
+                scaled[i * f + j] = own[i * f + j] / pD[loose[j]]
+        memcpy(N, data(M_), small * sizeof(double))
+        if k and f:
+            dgemm(b"T", b"N", &k, &k, &f, &MINUS, scaled, &f, own, &f, &ONE, N, &k)
+        if not inverted(N, k, pivots, work):
+            return None
+        for refinement in range(2 + refinements):
+            for j in range(n):
+                gradient[j] = data(g_)[j] + pD[j] * d[j]
+            if k:
+                dgemv(b"T", &n, &k, &ONE, pW, &n, d, &STEP, &NOTHING, parts, &STEP)
+                dgemv(b"N", &k, &k, &ONE, inverse, &k, parts, &STEP, &NOTHING, shares, &STEP)
+                dgemv(b"N", &n, &k, &MINUS, pW, &n, shares, &STEP, &ONE, gradient, &STEP)
+            for j in range(f):
+                r[j] = gradient[loose[j]]
+            if refinement > refinements or (refinement and size_of(r, f) <= accurate * size_g):
+                break
+            if k and f:
+                dgemv(b"T", &f, &k, &ONE, scaled, &f, r, &STEP, &NOTHING, parts, &STEP)
+                dgemv(b"N", &k, &k, &ONE, N, &k, parts, &STEP, &NOTHING, shares, &STEP)
+            for j in range(f):
+                r[j] /= pD[loose[j]]
+            if k and f:
+                dgemv(b"N", &f, &k, &ONE, scaled, &f, shares, &STEP, &ONE, r, &STEP)
+            for j in range(f):
+                d[loose[j]] -= r[j]
+        if not finite(d, n):
+            return None
+        top = size_of(d, n)
+        size_d = sign_tolerance * (top if top > smallest_step else smallest_step)
+        size_z = sign_tolerance * size_g
+        wrong, last = 0, -1
+        for j in range(n):
+            z[j] = -gradient[j] if state[j] != CORNER else 0.0
+            if d[j] > ph[j] + size_d:
+                move[j] = ABOVE
+            elif d[j] < pl[j] - size_d:
+                move[j] = BELOW
+            elif state[j] * z[j] < -size_z:
+                move[j] = CORNER
+            else:
+                move[j] = 2  # stays
+                continue
+            wrong += 1
+            last = j
+        if not wrong:
+            for j in range(n):
+                d[j] = min(max(d[j], pl[j]), ph[j])
+            return d_, z_, found
+        if wrong < fewest:
+            fewest, patience = wrong, patient
+        elif patience:
+            patience -= 1
+        else:
+            state[last] = move[last]
+            continue
+        for j in range(n):
+            if move[j] != 2:
+                state[j] = move[j]
+    return None

@@ -99,9 +99,11 @@ def lengthened(
     while trial < MAX_TRIALS:
         excess = new.f - point.f + predicted * t
         farther = predicted * t / (2.0 * excess) if excess > 0.0 else np.inf
+        if farther < LONGER:
+            break
         longer = t * min(farther, LENGTHENING)
         x = point.x + longer * d
-        if farther < LONGER or (x < model.lower).any() or (x > model.upper).any():
+        if (x < model.lower).any() or (x > model.upper).any():
             break
         other = model.at(x)
         trial += 1

@@ -26,7 +26,7 @@ from .merit import Plan, choose, weigh
 from .model import Model, Point, distance, steps_to
 from .recovery import TRY_AGAIN, lower_elastic_weight, restart, revive, stiffen
 from .state import ALMOST_FEASIBLE, FIRST, SECOND, Ending, Iterate, Local, State, Strategy, linearize
-from .stopping import CALMER, STALLED_FALL, TINY_STEP, reason, seen
+from .stopping import STALLED_FALL, TINY_STEP, reason, seen
 from .subproblem.steering import Step, Subproblem
 
 __all__ = ["Attempt", "run_attempts"]
@@ -144,10 +144,10 @@ class Attempt:
         feasible = iterate.measure.violation <= ALMOST_FEASIBLE
         if feasible:
             merit = state.point.f + plan.penalty
-            if merit < state.lowest - STALLED_FALL * max(state.f_unit, abs(merit)):
+            # Where pairs do not span the space, the last digits take long: any fall that can be seen counts.
+            fall = STALLED_FALL if model.n <= SPANNED else iterate.measure.rounding
+            if merit < state.lowest - fall * max(state.f_unit, abs(merit)):
                 state.lowest, state.stalled = merit, 0
-            elif model.n > SPANNED and iterate.measure.stationarity < CALMER * state.calmest:
-                state.calmest, state.stalled = iterate.measure.stationarity, 0
             else:
                 state.stalled += 1
         status = reason(iterate, state, self.tolerances, local, step)

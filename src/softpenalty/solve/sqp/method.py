@@ -36,7 +36,8 @@ def solve_sqp(
     tolerances = Tolerances.at(options.tol, options.constraint_tol)
     rows = problem.rows
     model = Model(problem.evaluation, rows, problem.lower, problem.upper, problem.start)
-    if max(model.n, model.m) * model.n > DENSE_LIMIT:
+    dense = model.m > 0 or problem.evaluation.has_hessian  # else the matrices are kept by their structure
+    if dense and max(model.n, model.m) * model.n > DENSE_LIMIT:
         raise ValueError(
             f"`minimize(method='sqp')` is dense and takes matrices up to {DENSE_LIMIT} entries; got "
             f"{model.n} free variables and {model.m} constraint rows. Use method='multiplier', which "

@@ -77,6 +77,6 @@ def look_elsewhere(attempt: Attempt, status: Status) -> bool:
     state.point = found
     state.unit = np.maximum(state.unit, found.length)
     state.failures = state.restarts = state.short_steps = state.stalled = state.stuck = state.trials = 0
-    state.lowest, state.calmest, state.reaches = np.inf, np.inf, []
+    state.lowest, state.reaches = np.inf, []
     attempt.begin(stiffness)
     return True

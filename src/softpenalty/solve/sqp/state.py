@@ -146,7 +146,7 @@ class State:
     iteration : counted over all attempts
     trials : points of the last line search
     failures, restarts, short_steps : since something went well: failed searches, restarts, short steps
-    stalled, lowest, calmest : feasible iterations without a fall below this merit or this stationarity
+    stalled, lowest : feasible iterations without a fall below this merit
     stuck, looks : iterations with a certificate that nothing nearby is less violated; looks elsewhere
     reaches : lengths of the steps made
     """
@@ -166,7 +166,6 @@ class State:
     short_steps: int = 0
     stalled: int = 0
     lowest: float = np.inf
-    calmest: float = np.inf
     stuck: int = 0
     looks: int = 0
     reaches: list[float] = field(default_factory=list)

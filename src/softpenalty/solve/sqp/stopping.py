@@ -24,13 +24,12 @@ from .model import Model, Point
 from .state import ALMOST_FEASIBLE, Iterate, Local, State
 from .subproblem.steering import Step
 
-__all__ = ["CALMER", "TINY_STEP", "UNBOUNDED_FALL", "reason", "seen"]
+__all__ = ["STALLED_FALL", "TINY_STEP", "UNBOUNDED_FALL", "reason", "seen"]
 
 ROUNDING = 2e-15  # a few units of rounding in x
 TINY_STEP = 1e-13  # a relative step that changes nothing
 HUGE_MULTIPLIER = 1e9  # of a unit row, relative to the gradient
 STALLED_FALL, STALLED_ITERATIONS = 1e-10, 12  # this many feasible iterations without such a relative fall
-CALMER = 0.5  # ... or, where pairs do not span the space, without a residual of this share of the least
 UNBOUNDED_FALL = 1e15  # relative to max(1, |f|) at the start
 
 

@@ -6,6 +6,8 @@ positive definite cost about k²n operations instead of n³.
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from scipy.linalg import lapack
 
@@ -19,6 +21,11 @@ class CompactMatrix:
 
     def __init__(self, D: Array, W: Array, M: Array) -> None:
         self.D, self.W, self.M = D, W, M
+
+    @functools.cached_property
+    def inverse(self) -> Array:
+        """M⁻¹."""
+        return np.asarray(np.linalg.inv(self.M), dtype=float)
 
     @classmethod
     def of_products(cls, D: Array, V: Array, share: Array) -> CompactMatrix:
@@ -35,11 +42,11 @@ class CompactMatrix:
 
     def __matmul__(self, d: Array) -> Array:
         """B·d (n,)."""
-        return self.D * d - np.linalg.solve(self.M, self.W @ d) @ self.W
+        return self.D * d - (self.inverse @ (self.W @ d)) @ self.W
 
     def dense(self) -> Array:
         """B as an (n, n) matrix."""
-        B: Array = -self.W.T @ np.linalg.solve(self.M, self.W)
+        B: Array = -self.W.T @ (self.inverse @ self.W)
         B.flat[:: self.D.size + 1] += self.D
         return 0.5 * (B + B.T)
 
@@ -54,7 +61,7 @@ class CompactMatrix:
 
     def among(self, free: Indices) -> CompactSystem:
         """Systems with the rows and columns ``free`` of the matrix."""
-        return CompactSystem(self.D[free], self.W[:, free], self.M)
+        return CompactSystem(self.D[free], self.W.take(free, axis=1), self.M)
 
 
 class CompactSystem:

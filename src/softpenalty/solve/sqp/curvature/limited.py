@@ -20,6 +20,7 @@ __all__ = ["MEMORY", "LimitedCurvature", "LimitedMatrix"]
 
 MEMORY = 10  # pairs kept; four times as many save 5 % of the iterations
 ROOM = 2 * MEMORY  # places for pairs: the last ones move to the front only when all are taken
+FADING = 0.1  # on the scale where a step shows no curvature
 PAIRING = 1e-8  # pairs with s·y below this share of |s||y| are left out
 
 
@@ -64,12 +65,13 @@ def limited_step(
         return None
     d = -g
     shares = np.empty(len(S))
-    for i in range(len(S) - 1, -1, -1):
-        shares[i] = S[i] @ d
-        d -= shares[i] * Y[i]
-    d /= scale
-    for s, y, share in zip(S, Y, shares, strict=True):
-        d += (share - y @ d) * s
+    with np.errstate(over="ignore", invalid="ignore"):  # an overflow ends as "not finite"
+        for i in range(len(S) - 1, -1, -1):
+            shares[i] = S[i] @ d
+            d -= shares[i] * Y[i]
+        d /= scale
+        for s, y, share in zip(S, Y, shares, strict=True):
+            d += (share - y @ d) * s
     return d if all_finite(d) and (d >= lower).all() and (d <= upper).all() else None
 
 
@@ -87,7 +89,7 @@ class LimitedCurvature:
         return self._matrix()
 
     def move(self, old: Point, new: Point, y: Array, corner: Mask) -> LimitedMatrix:
-        """Remember the step, unless the objective did not curve upward along it."""
+        """Remember the step; where the objective did not curve upward along it, be less stiff instead."""
         if self._end == ROOM:
             for kept in (self._S, self._Y):
                 kept[:MEMORY] = kept[ROOM - MEMORY :]
@@ -95,9 +97,9 @@ class LimitedCurvature:
         s, change = self._S[self._end], self._Y[self._end]
         scale = normalized_pair(old.x, new.x, old.g, new.g, s, change, PAIRING)
         if scale > 0.0:
-            self._scale = min(max(scale, LIMITS[0]), LIMITS[1])
             self._end += 1
             self._count = min(self._count + 1, MEMORY)
+        self._scale = min(max(scale or FADING * self._scale, LIMITS[0]), LIMITS[1])
         return self._matrix()
 
     def _matrix(self) -> LimitedMatrix:

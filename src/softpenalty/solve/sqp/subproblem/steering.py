@@ -37,6 +37,7 @@ SMALL = (
 STEERING_GROWTH = 30.0  # factor on the weight where the linearized rows are not met
 STEERING_TRIALS = 6
 STEERING_FALL = 0.9  # a larger weight is kept when the linearized violation falls below this share
+LARGEST_DENSE = 2000  # variables up to which a matrix is made dense where its structure did not help
 LINEAR_TOLERANCE = 1e-9  # linearized violation that counts as none
 
 
@@ -108,6 +109,8 @@ class Subproblem:
             if solution is not None:
                 self._states = solution.states
                 return stepped(solution, self.equality, True)
+            if self.n > LARGEST_DENSE:
+                return None
             B = B.dense()
         qp = QP(g, B, a, b, low, high)
         solution = solve_from_guess(qp, self._states) or self._followed(qp) or self._library(qp)
