@@ -192,7 +192,8 @@ def chosen(equality, Local local, step, Plan plan, double alpha, double share):
 
 
 cdef double left(Numbers residual, Numbers g, int n, double unit, Numbers steepest, Numbers reach, double enough,
-                 double seen_share, double own_share) noexcept nogil:
+                 double seen_share, double* of_own) noexcept nogil:
+    """The residual relative to the gradient, and in what each variable moves, which goes to ``of_own``."""
     cdef double size = unit, worth = 0.0, own = 0.0, top = 0.0, slope, change, part, far = 0.0
     cdef int i
     for i in range(n):
@@ -221,14 +222,18 @@ cdef double left(Numbers residual, Numbers g, int n, double unit, Numbers steepe
         size = 1.0
     if worth == 0.0:
         worth = 1.0
-    top /= size
-    own = own / worth / own_share
+    of_own[0] = own / worth
+    return top / size
+
+
+cdef inline double larger(double top, double own) noexcept nogil:
     return own if own > top or own != own else top
 
 
 def relative_residual(residual, g, double unit, steepest, reach, double enough, double seen_share, double own_share):
     cdef cnp.ndarray e_ = plain(residual), g_ = plain(g), s_ = plain(steepest), h_ = plain(reach)
-    return left(data(e_), data(g_), length(g_), unit, data(s_), data(h_), enough, seen_share, own_share)
+    cdef double own, top = left(data(e_), data(g_), length(g_), unit, data(s_), data(h_), enough, seen_share, &own)
+    return larger(top, own / own_share)
 
 
 def measures(Point point, Local local, step, Plan plan, sizes, target, spacing, double f_unit, settings):
@@ -240,7 +245,7 @@ def measures(Point point, Local local, step, Plan plan, sizes, target, spacing, 
     cdef Numbers pr = data(residual)
     cdef double violation = 0.0, worst = 0.0, entry, relative, target_size, noise = point.g_noise, enough, unit
     cdef double rounding, tolerance, noise_factor, seen_share, own_share, f_size, x_size = local.x_size, steep
-    cdef double common, merit = 0.0, size
+    cdef double common, merit = 0.0, size, top, by_reach
     cdef bint one = isinstance(spacing, float)
     rounding, tolerance, noise_factor, seen_share, own_share = settings
     for i in range(n):
@@ -275,14 +280,15 @@ def measures(Point point, Local local, step, Plan plan, sizes, target, spacing, 
         f_size = 1.0
     merit += common * (fabs(point.f) + local.g_size * x_size)
     unit, steep = sizes.unit, size_of(data(e_), n)
+    top = left(pr, data(g_), n, unit, data(e_), data(h_), enough, seen_share, &by_reach)
     return Measure(
         violation,
         highest(data(local.v), m, 0.0) / x_size,
-        left(pr, data(g_), n, unit, data(e_), data(h_), enough, seen_share, own_share),
+        larger(top, by_reach / own_share),
         plan.predicted / f_size,
         plan.curved / f_size,
         size_of(data(d_), n) / x_size,
         noise_factor * noise / (steep if steep != 0.0 else 1.0),
         merit / f_size,
-        left(pr, data(g_), n, unit, data(e_), data(h_), enough, seen_share, 1.0),
+        larger(top, by_reach),
     ), own, worst, enough

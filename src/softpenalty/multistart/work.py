@@ -13,7 +13,6 @@ from ..problem.canonical import stack_rows
 from ..problem.evaluation import Evaluation
 from ..problem.scipy_forms import read_constraints
 from ..solve.minimize import minimize
-from ..solve.options import Options
 from ..solve.result import Result
 from ..solve.status import Status
 from ..types import Array
@@ -174,7 +173,7 @@ def _screen(
 def _solve(statement: Statement, start: Array, watcher: _Watcher, maxfev: float, seconds: float) -> Result:
     options = dict(statement.options)
     options["maxfev"] = max(1.0, min(options.get("maxfev", np.inf), maxfev))
-    options["maxiter"] = min(options.get("maxiter", Options.maxiter), watcher.task.maxiter)
+    options["maxiter"] = min(options.get("maxiter") or watcher.task.maxiter, watcher.task.maxiter)
     options["max_time"] = max(1e-9, min(options.get("max_time", np.inf), seconds))
     return minimize(
         statement.fun,

@@ -147,7 +147,11 @@ def minimize(
         steps=read_steps("minimize", settings.finite_diff_rel_step, settings.eps),
     )
     watch = Watch(
-        settings.maxiter, settings.maxfev, settings.max_time, lambda: evaluation.nfev, read_callback(callback)
+        settings.iterations(start.size),
+        settings.maxfev,
+        settings.max_time,
+        lambda: evaluation.nfev,
+        read_callback(callback),
     )
     if watch.limited:
         evaluation.calls.guard = watch.allow

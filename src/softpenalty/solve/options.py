@@ -17,6 +17,7 @@ from ..problem.constraint import check_alpha, check_sigma
 
 __all__ = ["Options", "check_positive"]
 
+ITERATIONS, ITERATIONS_PER_VARIABLE = 300, 10  # allowed where nothing is said: the larger of the two
 LARGEST = float(np.finfo(float).max)  # whole numbers can be larger
 ARGUMENTS = (
     "fun", "x0", "args", "method", "jac", "hess", "hessp", "bounds", "constraints", "tol", "callback",
@@ -41,7 +42,8 @@ class Options:
     Attributes
     ----------
     maxiter
-        iterations (of all inner solves together for "multiplier")
+        iterations (of all inner solves together for "multiplier"); 300, or 10 times the number of variables
+        where that is more, unless given
     maxfev
         points at which the functions may be evaluated
     max_time
@@ -89,11 +91,11 @@ class Options:
     >>> result = minimize(lambda x: (x[0] - 1.0) ** 4, [3.0], options={"maxfev": 6})     # or maxfev=6
     >>> result.nfev, result.status
     (6, 2)
-    >>> Options().maxiter
-    300
+    >>> Options(maxiter=50).iterations(4), Options().iterations(4), Options().iterations(500)
+    (50, 300, 5000)
     """
 
-    maxiter: int = 300
+    maxiter: int | None = None
     maxfev: float = np.inf
     max_time: float = np.inf
     constraint_tol: float | None = None
@@ -115,6 +117,10 @@ class Options:
     sigma: Any = None
     alpha: Any = None
     tol: float | None = None
+
+    def iterations(self, n: int) -> int:
+        """How many iterations are allowed for n variables."""
+        return max(ITERATIONS, ITERATIONS_PER_VARIABLE * n) if self.maxiter is None else self.maxiter
 
     @classmethod
     def read(cls, given: Mapping[str, Any], keywords: dict[str, Any]) -> Options:
@@ -142,7 +148,8 @@ class Options:
             )
         options = cls(**{name: given[name] for name in given if name in known})
         for name in ("maxiter", "maxfev", "max_time", "evaluation_timeout"):
-            check_positive(f"options={{{name!r}: ...}}", getattr(options, name))
+            if name != "maxiter" or options.maxiter is not None:
+                check_positive(f"options={{{name!r}: ...}}", getattr(options, name))
         if options.on_failure not in ("backtrack", "raise"):
             raise ValueError(
                 f"`minimize(on_failure=...)` must be 'backtrack' or 'raise'; got {options.on_failure!r}."
