@@ -154,6 +154,7 @@ def test_the_subproblem(seed, nu):
     agree("guessed", *qp, states, 12, 1e-10, 1e-8, 1e-9, rtol=1e-8, atol=1e-9)
     if nu < np.inf:  # the path ends within 1e-11 of the solution, on one of many ways
         agree("followed", *qp, np.inf, PATH, rtol=1e-6, atol=1e-7)
+    agree("hard_rows", equality, n)
     agree("boxes", low[:m], high[:m], low[m:], high[m:])
     solution = TWINS["QPSolution"](qp[0], qp[3], low[m:], states)
     stepped, reference = both("stepped", solution, equality, True)

@@ -58,6 +58,17 @@ cdef class Step:
         self.d, self.y, self.z, self.corner, self.met = d, y, z, corner, met
 
 
+def hard_rows(equality, int n):
+    cdef cnp.ndarray e_ = equality
+    cdef cnp.npy_intp m = length(e_), count = m + n, i
+    cdef cnp.ndarray states = cnp.PyArray_ZEROS(1, &count, cnp.NPY_INT8, 0), low = vector(m), high = vector(m)
+    for i in range(m):
+        if not mask(e_)[i]:
+            (<signed char*> cnp.PyArray_DATA(states))[i] = BELOW
+        data(low)[i], data(high)[i] = -INFINITY if mask(e_)[i] else 0.0, INFINITY
+    return states, low, high
+
+
 def boxes(low, high, lower, upper):
     cdef cnp.ndarray l_ = plain(low), h_ = plain(high), b_ = plain(lower), a_ = plain(upper)
     cdef int m = length(l_), n = length(b_)

@@ -25,7 +25,7 @@ __all__ = ["Block", "keeps_feasible", "read_bounds", "read_constraints", "warn_n
 ZERO, INFINITE = np.zeros(()), np.array(np.inf)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Block:
     """lower ≤ fun(x) ≤ upper, for the k values that `fun` returns."""
 
@@ -49,8 +49,9 @@ def read_constraints(call: str, constraints: Any) -> list[Block]:
     """
     if constraints is None:
         return []
-    single = isinstance(constraints, (Constraint, Mapping)) or hasattr(constraints, "lb")
-    if not single and not isinstance(constraints, Iterable):
+    usual = isinstance(constraints, (list, tuple))
+    single = not usual and (isinstance(constraints, (Constraint, Mapping)) or hasattr(constraints, "lb"))
+    if not (usual or single or isinstance(constraints, Iterable)):
         raise TypeError(
             f"`{call}(constraints=...)` must be a constraint or a sequence of them; got {constraints!r}."
         )
@@ -143,7 +144,7 @@ def _read(call: str, constraint: Any, name: str) -> Block:
             sigma=constraint.sigma,
             alpha=constraint.alpha,
         )
-    if isinstance(constraint, Mapping):
+    if isinstance(constraint, (dict, Mapping)):
         return _read_dict(call, constraint, name)
     if hasattr(constraint, "lb") and hasattr(constraint, "ub"):
         lower, upper = (
@@ -175,7 +176,8 @@ def _read_dict(call: str, constraint: Mapping[str, Any], name: str) -> Block:
     jac = constraint.get("jac")
     check_jac(call, jac)
     args = constraint.get("args", ())
-    args = tuple(args) if isinstance(args, Sequence) and not isinstance(args, str) else (args,)
+    if not isinstance(args, tuple):
+        args = tuple(args) if isinstance(args, Sequence) and not isinstance(args, str) else (args,)
     return Block(
         name=name,
         fun=with_args(fun, args),

@@ -20,7 +20,7 @@ ROUNDING = 1e-14  # some units of rounding
 ROWS_WITHIN = 2.0  # standard deviations of their own noise that rows may be off
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Judgement:
     """The verdict on an outcome.
 

@@ -13,7 +13,7 @@ from .tolerances import Tolerances
 __all__ = ["Outcome", "Solution"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Solution:
     """A point in all variables with its multipliers, in the rows' canonical sign.
 
@@ -29,7 +29,7 @@ class Solution:
     z: Array
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Outcome:
     """How a solve ended.
 

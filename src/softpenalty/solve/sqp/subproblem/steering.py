@@ -69,6 +69,14 @@ def stepped(solution: QPSolution, equality: Mask, met: bool) -> Step:
     return Step(solution.d, solution.y, solution.z, corner, met)
 
 
+@compiled
+def hard_rows(equality: Mask, n: int) -> tuple[States, Array, Array]:
+    """States (m + n,) to begin with, only equalities in their corner, and the multipliers' boxes (m,)."""
+    states: States = np.zeros(equality.size + n, dtype=np.int8)
+    states[: equality.size][~equality] = BELOW
+    return states, np.where(equality, -np.inf, 0.0), np.full(equality.size, np.inf)
+
+
 class Subproblem:
     """Solves the QPs of one problem one after another, each starting from the last active set.
 
@@ -84,10 +92,7 @@ class Subproblem:
         self.equality = equality
         self.nu, self.deadline = nu, deadline
         self.n, self.m = n, equality.size
-        self._states: States = np.zeros(self.m + n, dtype=np.int8)
-        self._states[: self.m][~equality] = BELOW
-        self._low = np.where(equality, -np.inf, 0.0)
-        self._high = np.full(self.m, np.inf)
+        self._states, self._low, self._high = hard_rows(equality, n)
 
     @cached_property
     def _floor(self) -> Array:
