@@ -248,3 +248,12 @@ def test_time_is_up_inside_a_subproblem():
     elapsed = time.perf_counter() - start
     assert result.status in (Status.TIME_LIMIT.number, Status.INFEASIBLE.number)
     assert elapsed < 3.0  # one step of a path takes 20 ms here; the machine may be busy
+
+
+@pytest.mark.parametrize("curvature", [1e1, 1e4])
+def test_forward_differences_are_not_enough_where_the_curvature_is_large(curvature):
+    """They leave half a step times the curvature out of the gradient: 7e-5 for 1e4, far above the tolerance."""
+    result = minimize(lambda x: 0.5 * curvature * (x[0] - 1.0) ** 2 + (x[1] - 2.0) ** 2, [3.0, 1.0])
+    assert result.success
+    gradient = np.array([curvature * (result.x[0] - 1.0), 2.0 * (result.x[1] - 2.0)])
+    assert np.abs(gradient).max() <= 2e-6  # tolerance times a gradient of 1, and as much for rounding

@@ -172,6 +172,11 @@ class Evaluation:
         """Relative spacing of the numbers that objective and constraints return, (1 + k,), as far as seen."""
         return EPS if self._differences is None else self._differences.precision.known
 
+    @property
+    def forward(self) -> bool:
+        """Whether forward differences with steps of ours are in use."""
+        return self._differences is not None and self._scheme == "2-point" and self.steps is None
+
     def refine(self, x: Array) -> bool:
         """Difference by 3 points at x and from now on, where it is left to us; False if that is no better.
 

@@ -119,7 +119,9 @@ class Attempt:
                 plan = self.weigh(local, step)
                 iterate = self.see(local, step, plan)
                 status = self.stop(iterate, local, step, plan)
-                if status is None:
+                if status is Status.CONVERGED and self.refine(local):
+                    status = None
+                elif status is None:
                     status = self.advance(local, step, plan, iterate)
             if status is not None and not revive(self, status):
                 return self.end(status, iterate)
@@ -154,6 +156,12 @@ class Attempt:
         if status is None and not feasible and is_stuck(model, state, iterate, local, plan, self.subproblem):
             status = Status.INFEASIBLE
         return status or self.watch.see(model.expand(iterate.point.x), iterate.row(model.sign))
+
+    def refine(self, local: Local) -> bool:
+        """Better derivatives, if forward differences are too coarse to claim that the point is stationary."""
+        state, size = self.state, max(self.state.sizes.unit, local.g_size) or 1.0
+        coarse = self.model.truncated(state.point, state.B) > self.tolerances.stationarity * size
+        return coarse and self.model.refine(state.point)
 
     def advance(self, local: Local, step: Step, plan: Plan, iterate: Iterate) -> Status | None:
         """Go to a better point, or try another matrix; the status where nothing helps any more."""

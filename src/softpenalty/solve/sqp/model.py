@@ -18,6 +18,7 @@ __all__ = ["EvaluationLike", "Model", "Point", "RowsLike", "broken_rows", "total
 ROUNDED = 1e-13  # share of a step that is rounding
 SUBPROBLEM_ACCURACY = 1e-10  # of one component of a step, relative to the largest
 NOTHING = np.empty(0)  # what is not known yet
+FORWARD_STEP = float(np.sqrt(np.finfo(float).eps))  # of forward differences, relative to the variable
 SHORTEST_ROW = 1e-150  # a row whose gradient is shorter counts as having none
 
 
@@ -31,6 +32,8 @@ class EvaluationLike(Protocol):
     def hessian(self, x: Array, weights: Array) -> Any: ...
     def refine(self, x: Array) -> bool: ...
     def noise(self, x: Array) -> Array | None: ...
+    @property
+    def forward(self) -> bool: ...
     @property
     def spacing(self) -> Array | float: ...
 
@@ -225,6 +228,13 @@ class Model:
             noise = float((self.units / sizes).max(initial=0.0)) * noise
             point.g_noise, point.A_noise = float(noise[0]), noise[1:][self._rows.source]
         return True
+
+    def truncated(self, point: Point, B: Any) -> float:
+        """What forward differences may leave out of the gradient, by the curvature of B; 0 without them."""
+        if not self._evaluation.forward or not isinstance(B, np.ndarray):
+            return 0.0
+        steps = FORWARD_STEP * np.maximum(self._typical, np.abs(point.x * self.units)) / self.units
+        return 0.5 * largest(B.diagonal() * steps)
 
     @property
     def spacing(self) -> float:
