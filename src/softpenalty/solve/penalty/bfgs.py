@@ -80,11 +80,14 @@ class Bfgs:
         projected: Array = np.where(self._held(0.0, x, gradient), 0.0, gradient)
         return projected
 
-    def step(self) -> bool:
-        """Move to a lower point; False where none is found."""
+    def step(self, careful: bool = False) -> bool:
+        """Move to a lower point; False where none is found.
+
+        ``careful`` : where rounding hides the change of the value, no step may make the gradient larger
+        """
         for _ in range(2):
             d = self._direction()
-            if all_finite(d) and float(self.gradient @ d) < 0.0 and self._search(d):
+            if all_finite(d) and float(self.gradient @ d) < 0.0 and self._search(d, careful):
                 return self._idle < IDLE
             if self.inverse is None:
                 break
@@ -114,7 +117,7 @@ class Bfgs:
         d[held] = np.where(np.isfinite(bound), bound - self.x, 0.0)[held]
         return d
 
-    def _search(self, d: Array) -> bool:
+    def _search(self, d: Array, careful: bool) -> bool:
         """Find a step along `d`, bent at the bounds, that satisfies the weak Wolfe conditions; take it."""
         x, g, value, slope = self.x, self.gradient, self.value, float(self.gradient @ d)
         reach = REACH * max(1.0, largest(x))
@@ -129,14 +132,15 @@ class Bfgs:
             if new.tobytes() == x.tobytes():
                 break
             trial = self.function(new)
-            enough = -expected > slack and trial <= value + ARMIJO * expected
+            enough = trial <= value + ARMIJO * expected and (-expected > slack or not careful)
             undefined = not math.isfinite(trial)
             if enough or trial <= value + slack:
                 gradient = self.function.gradient(new)
                 undefined = not all_finite(gradient)
                 on_line = new == straight
                 ahead = float(gradient[on_line] @ d[on_line])
-                if not undefined and (enough or largest(self._projected(new, gradient)) < steep):
+                calm = largest(self._projected(new, gradient)) < steep if careful else abs(ahead) <= -slope
+                if not undefined and (enough or calm):
                     found = new, trial, gradient, t
                     if ahead >= CURVATURE * slope or t >= longest or not on_line.all():
                         break
