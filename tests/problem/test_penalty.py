@@ -114,6 +114,46 @@ def test_errors_are_signed_and_violations_are_not():
     ]  # fmt: skip
 
 
+def test_what_holds_is_violated_by_zero_not_by_minus_zero():
+    rows = [Constraint(lambda x: x[:2], operator, [1.0, -1.3]) for operator in "<=>"]
+    p = penalize(objective, rows, bounds=[(0.7, 1.0), (-2.0, 0.0), (0.4, 0.4)], sigma=1.0, alpha=0.1)
+    violations = p.violations(X)
+    assert (violations == 0.0).sum() == 9
+    assert not np.signbit(violations).any()
+
+
+def test_a_constraint_may_be_called_x():
+    p = penalize(lambda x: x[0], Constraint(lambda x: x[0], "<", 2.0, name="x"), bounds=[(0.0, 1.0)],
+                 sigma=1.0, alpha=0.1)  # fmt: skip
+    p([0.5])
+    assert p.labels == ["x < 2", "x[0] < 1", "x[0] > 0"]
+
+
+def test_scipys_forms_go_by_the_name_they_have():
+    curved, linear, box = (
+        NonlinearConstraint(lambda x: x[0] * x[1], -1.0, 5.0),
+        LinearConstraint(np.ones((2, 3)), -np.inf, 9.0),
+        Bounds([0.0, -np.inf, -np.inf], np.inf),
+    )
+    curved.name, linear.name, box.name = "area", "total", "box"
+    plain = {"type": "eq", "fun": lambda x: x[2]}
+    p = penalize(objective, [curved, linear, box, plain, {**plain, "name": "third"}], sigma=1.0, alpha=0.1)
+    p(X)
+    assert p.labels == [
+        "area < 5", "area > -1", "total[0] < 9", "total[1] < 9", "box[0] > 0", "constraint 3 = 0",
+        "third = 0",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "complaint"),
+    [(7, TypeError, "must be a string; got 7"), ("bounds", ValueError, "must not be 'bounds'")],
+)
+def test_names_of_scipys_forms_are_checked(name, error, complaint):
+    with pytest.raises(error, match=rf"`penalize\(constraints=...\)`: the name of a constraint {complaint}"):
+        penalize(objective, {"type": "eq", "fun": objective, "name": name})
+
+
 def test_every_scipy_form_gives_the_rows_it_means():
     p = make()
     p(X)

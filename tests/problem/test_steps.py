@@ -144,3 +144,24 @@ def test_the_report_knows_what_such_steps_leave():
     assert largest == pytest.approx(2.0, abs=2e-3)
     order = 1 if scheme == "2-point" else 2
     assert error == pytest.approx(1e-3**order * largest, rel=0.01)
+
+
+def test_central_differences_take_the_steps_of_each_function():
+    objective, row, other = Watched(), Watched(), Watched()
+    rows = [
+        NonlinearConstraint(row, 0.0, 1.0, jac=lambda x: 2.0 * x, finite_diff_rel_step=1e-2),
+        NonlinearConstraint(other, 0.0, 1.0, jac=lambda x: 2.0 * x),
+    ]
+    evaluation = Evaluation(
+        "minimize",
+        objective,
+        read_constraints("minimize", rows),
+        jac=lambda x: 2.0 * x,
+        steps=Steps(np.array(1e-3), False),
+    )
+    jacobians = evaluation.central(X, [1, -1, 0])
+    sides = np.array([1.0, -1.0])
+    np.testing.assert_allclose(row.moves(X), np.outer(1e-2 * np.abs(X), sides).ravel(), rtol=1e-10)
+    for function in (objective, other):
+        np.testing.assert_allclose(function.moves(X), np.outer(np.full(3, 1e-3), sides).ravel(), rtol=1e-10)
+    np.testing.assert_allclose(np.concatenate(jacobians), np.tile(2.0 * X, (3, 1)), rtol=1e-9)

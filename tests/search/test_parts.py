@@ -18,6 +18,7 @@ from softpenalty.multistart.plan import ITERATIONS, PATIENCE, Plan
 from softpenalty.multistart.samples import UNKNOWN_WORTH, WORTH, Samples
 from softpenalty.multistart.work import Answer, Statement, Task, merits, work
 from softpenalty.solve.result import Result
+from softpenalty.types import Array
 
 SEEDS = st.integers(0, 10_000)
 
@@ -202,6 +203,25 @@ def test_a_sample_without_fresh_candidates_starts_from_the_rival() -> None:
     answer = work(statement, task)
     assert (answer.chosen, answer.start.tolist(), len(answer.points)) == (-1, [0.9, 0.1], 0)
     assert answer.result.x == pytest.approx([0.25, 0.25], abs=1e-6)
+
+
+def test_candidates_that_all_fail_leave_the_rival() -> None:
+    """Also where the rows are known elsewhere, but not yet here."""
+
+    def fragile(x: Array) -> float:
+        if x[0] < 0.5:
+            raise ArithmeticError("no solution")
+        return float(x @ x)
+
+    box = Box.read([(0.0, 1.0)] * 2)
+    rows = Constraint(lambda x: x, ">", [0.6, 0.3])
+    statement = Statement(fragile, box, rows, None, (), False, {})
+    none = np.zeros((0, 2))
+    points = np.array([[0.1, 0.1], [0.2, 0.7]])
+    task = Task("sample", points, np.ones(2), none, np.zeros(0), [], np.array([0.9, 0.1]), 1.0, 3)
+    answer = work(statement, task)
+    assert (answer.chosen, answer.failures, answer.violations.shape) == (-1, 2, (2, 2))
+    assert answer.result.x == pytest.approx([0.6, 0.3], abs=1e-6)
 
 
 def _plan() -> Plan:

@@ -154,6 +154,13 @@ def test_objective_and_gradient_in_one() -> None:
 # --- repeatable -------------------------------------------------------------------------------------------
 
 
+def test_targets_may_be_vectors() -> None:
+    row = Constraint(lambda x: x, ">", [0.2, 0.3])
+    result = search(lambda x: float((x**2).sum()), [(0, 1)] * 2, row, rng=0, max_solves=8)
+    assert result.success
+    assert result.x == pytest.approx([0.2, 0.3], abs=1e-6)
+
+
 def test_the_same_seed_gives_the_same_result() -> None:
     first = search(hills, BOX, ISLANDS, rng=3, maxfev=1500, stop=None)
     assert same(first, search(hills, BOX, ISLANDS, rng=3, maxfev=1500, stop=None))

@@ -507,3 +507,15 @@ def test_bfgs_lengthens_its_steps_where_the_function_bends_down():
     endless = Watched(lambda x: -float(x @ x), lambda x: -2.0 * x)
     bfgs = descend(endless, [1.0, 2.0], steps=20)
     assert np.abs(bfgs.x).max() > 1e12
+
+
+# --- rounding -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+def test_sharp_corners_are_reached_whatever_rounding_does_to_the_value(scale):
+    """At the last, sharp corners a step moves the gradient a lot and the value by less than rounding."""
+    starts = np.random.default_rng(1).uniform(3.0, 12.0, (12, 2))
+    for x0 in [np.array([9.0, 1.0]), *starts]:
+        result = solve(lambda x: scale * perimeter(x), x0, AREA, method="penalty")
+        assert result.success, (x0, result.message)

@@ -134,7 +134,7 @@ def work(statement: Statement, task: Task, stopped: Callable[[], bool] = lambda:
     lonely = len(task.points) == 1 and task.rival is None
     evaluation = statement.evaluation()
     objectives, violations = _screen(
-        statement, evaluation, task.points[:0] if lonely else task.points, deadline
+        statement, evaluation, task.points[:0] if lonely else task.points, task.weights.size, deadline
     )
     points = task.points[: len(objectives)]
     merit = merits(objectives, violations, task.weights)
@@ -152,9 +152,12 @@ def work(statement: Statement, task: Task, stopped: Callable[[], bool] = lambda:
 
 
 def _screen(
-    statement: Statement, evaluation: Evaluation, points: Array, deadline: float
+    statement: Statement, evaluation: Evaluation, points: Array, expected: int, deadline: float
 ) -> tuple[Array, Array]:
-    """Objectives (K,) and violations (K, m) at candidates, as far as time allows; NaN where one failed."""
+    """Objectives (K,) and violations (K, m) at candidates, as far as time allows; NaN where one failed.
+
+    Where all failed, or there are none, nobody here knows m: it is as many as `expected`.
+    """
     x = np.array([statement.box.point(point) for point in points])
     if len(x) and statement.vectorized:
         objectives, columns = evaluation.population(x.T)
@@ -164,10 +167,13 @@ def _screen(
         for point in x:
             if not pairs or time.perf_counter() < deadline:
                 pairs.append(evaluation.values(point))
-    sizes = evaluation.sizes or [0] * len(evaluation.blocks)
-    rows, unknown = stack_rows("search", evaluation.blocks, sizes), np.full(sum(sizes), np.nan)
-    violations = [rows.violations(rows.errors(c if c.size == unknown.size else unknown)) for _, c in pairs]
-    return np.array([f for f, _ in pairs]), np.array(violations).reshape(len(pairs), len(rows))
+    objectives = np.array([f for f, _ in pairs])
+    if evaluation.sizes is None:
+        return objectives, np.full((len(pairs), expected), np.nan)
+    rows, size = stack_rows("search", evaluation.blocks, evaluation.sizes), sum(evaluation.sizes)
+    unknown = np.full(size, np.nan)
+    violations = [rows.violations(rows.errors(c if c.size == size else unknown)) for _, c in pairs]
+    return objectives, np.array(violations).reshape(len(pairs), len(rows))
 
 
 def _solve(statement: Statement, start: Array, watcher: _Watcher, maxfev: float, seconds: float) -> Result:

@@ -51,8 +51,7 @@ class Rows:
     def broken(self, residuals: Array) -> Array:
         """Return how far each row is broken, ≥ 0, from residuals in any unit."""
         floor = self.floor if residuals.ndim == 1 else self.floor[:, None]
-        violations: Array = np.maximum(residuals, floor * residuals)
-        return violations
+        return np.maximum(residuals, floor * residuals) + 0.0  # no −0
 
     @cached_property
     def labels(self) -> list[str]:
@@ -105,7 +104,7 @@ def stack_rows(
         start += size
     if bounds is not None:
         variables = Block("x", lambda x: x, *bounds)
-        parts += _parts_of(call, variables, bounds[0].size, start)
+        parts += _parts_of(call, variables, bounds[0].size, start, numbered=True)
     sides = [(part.sign, part.operator == "=") for part in parts for _ in part.index]
     return Rows(
         source=np.array([part.start + i for part in parts for i in part.index], dtype=int),
@@ -119,10 +118,9 @@ def stack_rows(
 
 @dataclass(slots=True)
 class _Part:
-    """The rows of one block, whose `size` values begin at `start`, that make the same comparison."""
+    """The rows of one block, whose values begin at `start`, that make the same comparison."""
 
     block: Block
-    size: int
     start: int
     operator: str
     sign: float
@@ -130,6 +128,7 @@ class _Part:
     targets: Sequence[float]
     sigma: Sequence[float] | None  # of the block's values, where it has its own
     alpha: Sequence[float] | None  # likewise
+    numbered: bool  # whether labels have an index
 
     def own(self, what: str) -> list[float]:
         """Sigma or alpha of each row, NaN where there is none."""
@@ -139,14 +138,14 @@ class _Part:
     def labels(self) -> list[str]:
         """Name, index and comparison of each."""
         name = self.block.name
-        if self.size == 1 and name != "x":
+        if not self.numbered:
             return [f"{name} {self.operator} {target:.6g}" for target in self.targets]
         pairs = zip(self.index, self.targets, strict=True)
         return [f"{name}[{i}] {self.operator} {target:.6g}" for i, target in pairs]
 
 
-def _parts_of(call: str, block: Block, size: int, start: int) -> list[_Part]:
-    """Return the equality, upper and lower rows of one block."""
+def _parts_of(call: str, block: Block, size: int, start: int, numbered: bool = False) -> list[_Part]:
+    """Return the equality, upper and lower rows of one block; `numbered` even where it has one value."""
     low = _fit(call, block.name, "target", block.lower, size)
     high = _fit(call, block.name, "target", block.upper, size)
     sigma = None if block.sigma is None else _fit(call, block.name, "sigma", block.sigma, size)
@@ -154,9 +153,10 @@ def _parts_of(call: str, block: Block, size: int, start: int) -> list[_Part]:
     equal = [i for i in range(size) if low[i] == high[i]]
     above = [i for i in range(size) if low[i] < high[i] < math.inf]
     below = [i for i in range(size) if -math.inf < low[i] < high[i]]
+    numbered = numbered or size > 1
     kinds = (("=", equal, high, 1.0), ("<", above, high, 1.0), (">", below, low, -1.0))
     return [
-        _Part(block, size, start, operator, sign, index, [target[i] for i in index], sigma, alpha)
+        _Part(block, start, operator, sign, index, [target[i] for i in index], sigma, alpha, numbered)
         for operator, index, target, sign in kinds
         if index
     ]

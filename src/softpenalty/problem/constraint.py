@@ -63,13 +63,7 @@ class Constraint:
         check_jac("Constraint", self.jac)
         if self.hess is not None and not callable(self.hess):
             raise TypeError(f"`Constraint(hess=...)` must be callable or None; got {self.hess!r}.")
-        if self.name is not None and not isinstance(self.name, str):
-            raise TypeError(f"`Constraint(name=...)` must be a string; got {self.name!r}.")
-        if self.name == "bounds":
-            raise ValueError(
-                "`Constraint(name=...)` must not be 'bounds', which is what `result.multipliers` calls the "
-                "variables' own bounds; choose another."
-            )
+        check_name("`Constraint(name=...)`", self.name)
         target, impossible = numbers("Constraint", "target", self.target), IMPOSSIBLE_TARGETS[self.operator]
         if any((target == limit).any() for limit in impossible):
             raise ValueError(
@@ -110,6 +104,17 @@ def numbers(call: str, argument: str, value: ArrayLike) -> Array:
     if np.isnan(array).any():
         raise ValueError(f"`{call}({argument}=...)` must not contain NaN; got {value!r}.")
     return array
+
+
+def check_name(what: str, name: Any) -> None:
+    """Raise an error unless `name` is None or a string that is not taken."""
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"{what} must be a string; got {name!r}.")
+    if name == "bounds":
+        raise ValueError(
+            f"{what} must not be 'bounds', which is what `result.multipliers` calls the variables' own "
+            "bounds; choose another."
+        )
 
 
 def check_sigma(call: str, sigma: ArrayLike, argument: str = "sigma") -> Array:

@@ -143,7 +143,13 @@ class Evaluation:
         """Return central differences (k_i, n) of some functions at x, −1 for the objective."""
         point = self._at(x)
         apart = Answer(point.objective, point.values)  # so that nothing is remembered of it
-        return self._difference(x, apart, "3-point", chosen) if chosen else []
+        by_steps: dict[int, list[int]] = {}
+        for i in chosen:
+            by_steps.setdefault(id(self.steps_of(i)), []).append(i)
+        parts: dict[int, Array] = {}
+        for alike in by_steps.values():
+            parts.update(zip(alike, self._difference(x, apart, "3-point", alike), strict=True))
+        return [parts[i] for i in chosen]
 
     def pin(self, x: Array) -> None:
         """Do not forget x until another point is pinned."""

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from ..core import compiled
 from ..types import Array
-from .constraint import Constraint, check_jac, numbers
+from .constraint import Constraint, check_jac, check_name, numbers
 from .steps import Steps, read_steps
 
 __all__ = ["Block", "keeps_feasible", "read_bounds", "read_constraints", "warn_not_kept", "with_args"]
@@ -45,7 +45,8 @@ def read_constraints(call: str, constraints: Any) -> list[Block]:
     """Return the blocks of one constraint or a sequence of them.
 
     Accepted are `softpenalty.Constraint`, SciPy's `LinearConstraint`, `NonlinearConstraint` and `Bounds`,
-    and the dicts ``{"type": "eq" | "ineq", "fun": ..., "jac": ..., "args": ...}``, in any mixture.
+    and the dicts ``{"type": "eq" | "ineq", "fun": ..., "jac": ..., "args": ...}``, in any mixture. What has
+    an attribute or a key `name` goes by it.
     """
     if constraints is None:
         return []
@@ -144,7 +145,12 @@ def _read(call: str, constraint: Any, name: str) -> Block:
             sigma=constraint.sigma,
             alpha=constraint.alpha,
         )
-    if isinstance(constraint, (dict, Mapping)):
+    keyed = isinstance(constraint, (dict, Mapping))
+    own = constraint.get("name") if keyed else getattr(constraint, "name", None)
+    if own is not None:
+        check_name(f"`{call}(constraints=...)`: the name of a constraint", own)
+        name = own
+    if keyed:
         return _read_dict(call, constraint, name)
     if hasattr(constraint, "lb") and hasattr(constraint, "ub"):
         lower, upper = (

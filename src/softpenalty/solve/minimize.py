@@ -78,6 +78,8 @@ def minimize(
         ``result.multipliers["bounds"]`` are NaN.
     constraints : constraint or sequence of constraints
         `softpenalty.Constraint`, SciPy's `LinearConstraint`, `NonlinearConstraint` or dicts, mixed freely.
+        SciPy's are called "constraint 0" and so on unless they have a name: an attribute `name` set on the
+        object, or a key "name" of the dict.
     tol : float, optional
         Stationarity required, relative to the gradient; 1e-6 by default.
     callback : callable, optional

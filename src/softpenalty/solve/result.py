@@ -13,6 +13,7 @@ from ..types import Array, Mask
 from .deferred import DeferredResult
 from .judgement import judge
 from .outcome import Outcome, Solution
+from .report.advice import first_of
 from .report.html import as_html
 from .report.text import explain
 from .status import SUCCESSES, Status, Verdict
@@ -182,7 +183,7 @@ def build_result(problem: Problem, outcome: Outcome, history: Callable[[], Histo
     multipliers["bounds"] = verdict.z
     message, conflict = status.message, list(outcome.conflict)
     if status is Status.INFEASIBLE and conflict:
-        message += f" In conflict: {', '.join(conflict)}."
+        message += f" In conflict: {first_of(conflict, 'conflict')}."
     elif status is Status.NOISE_FLOOR:
         message += _for_a_digit_more(outcome)
     elif status is Status.ATTAINED:

@@ -18,7 +18,7 @@ from ..norms import all_finite, largest
 __all__ = ["Bfgs", "Smooth"]
 
 ARMIJO, CURVATURE = 1e-4, 0.9  # c₁, c₂ of the Wolfe conditions
-ROUNDING = 1e-14  # relative to the value: where changes are below it, the slope alone decides
+ROUNDING = 1e-14  # relative to the value: where changes are below it, the gradient alone decides
 TRIALS = 25  # points of one line search
 SHRINK = (0.1, 0.5)  # limits of one reduction by interpolation
 RETREAT = 0.25  # reduction after an undefined point
@@ -74,31 +74,37 @@ class Bfgs:
 
     def projected(self) -> Array:
         """The gradient (n,) less what presses against the bounds: 0 at a minimum."""
-        gradient: Array = np.where(self._held(0.0), 0.0, self.gradient)
-        return gradient
+        return self._projected(self.x, self.gradient)
 
-    def step(self) -> bool:
-        """Move to a lower point; False where none is found."""
+    def _projected(self, x: Array, gradient: Array) -> Array:
+        projected: Array = np.where(self._held(0.0, x, gradient), 0.0, gradient)
+        return projected
+
+    def step(self, careful: bool = False) -> bool:
+        """Move to a lower point; False where none is found.
+
+        ``careful`` : where rounding hides the change of the value, no step may make the gradient larger
+        """
         for _ in range(2):
             d = self._direction()
-            if all_finite(d) and float(self.gradient @ d) < 0.0 and self._search(d):
+            if all_finite(d) and float(self.gradient @ d) < 0.0 and self._search(d, careful):
                 return self._idle < IDLE
             if self.inverse is None:
                 break
             self.forget()
         return False
 
-    def _held(self, near: float) -> Mask:
+    def _held(self, near: float, x: Array, gradient: Array) -> Mask:
         """Which variables are at a bound, or `near` it, that the function draws them to."""
-        margin = near * np.maximum(1.0, np.abs(self.x))
-        low = (self.x - self.lower <= margin) & (self.gradient > 0.0)
-        high = (self.upper - self.x <= margin) & (self.gradient < 0.0)
+        margin = near * np.maximum(1.0, np.abs(x))
+        low = (x - self.lower <= margin) & (gradient > 0.0)
+        high = (self.upper - x <= margin) & (gradient < 0.0)
         held: Mask = low | high | (self.lower == self.upper)
         return held
 
     def _direction(self) -> Array:
         """The quasi-Newton step of the variables that are not held; those go to their bound."""
-        held = self._held(NEAR)
+        held = self._held(NEAR, self.x, self.gradient)
         g = np.where(held, 0.0, self.gradient)
         if self.inverse is None:
             d = -g * (REACH * max(1.0, largest(self.x)) / (float(np.linalg.norm(g)) or 1.0))
@@ -111,13 +117,13 @@ class Bfgs:
         d[held] = np.where(np.isfinite(bound), bound - self.x, 0.0)[held]
         return d
 
-    def _search(self, d: Array) -> bool:
+    def _search(self, d: Array, careful: bool) -> bool:
         """Find a step along `d`, bent at the bounds, that satisfies the weak Wolfe conditions; take it."""
         x, g, value, slope = self.x, self.gradient, self.value, float(self.gradient @ d)
         reach = REACH * max(1.0, largest(x))
         longest = max(reach, LONGER * max(self._lengths, default=0.0)) / largest(d)
         low, high, t = 0.0, math.inf, min(1.0, longest)
-        slack = ROUNDING * abs(value)
+        slack, steep = ROUNDING * abs(value), largest(self.projected())
         found: tuple[Array, float, Array, float] | None = None
         for self.trials in range(1, TRIALS + 1):
             straight = x + t * d
@@ -126,14 +132,15 @@ class Bfgs:
             if new.tobytes() == x.tobytes():
                 break
             trial = self.function(new)
-            enough = trial <= value + ARMIJO * expected
+            enough = trial <= value + ARMIJO * expected and (-expected > slack or not careful)
             undefined = not math.isfinite(trial)
             if enough or trial <= value + slack:
                 gradient = self.function.gradient(new)
                 undefined = not all_finite(gradient)
                 on_line = new == straight
                 ahead = float(gradient[on_line] @ d[on_line])
-                if not undefined and (enough or abs(ahead) <= -slope):
+                calm = largest(self._projected(new, gradient)) < steep if careful else abs(ahead) <= -slope
+                if not undefined and (enough or calm):
                     found = new, trial, gradient, t
                     if ahead >= CURVATURE * slope or t >= longest or not on_line.all():
                         break

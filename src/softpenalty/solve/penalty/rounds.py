@@ -34,6 +34,7 @@ OWN = 10.0  # times `tol`: gradient allowed in units of each variable's own size
 ROUNDED = 1e-15  # a row is not asked for more, relative to its size
 INNER_START, INNER_SHRINK = 1e-2, 0.1  # gradient asked of the first round, relative; factor a round
 INNER_LAST = 0.1  # share of `tol` asked of the last rounds
+CAREFUL = 1e3  # times the gradient asked for: nearer than that, rounding must not lead away again
 ROUNDS = 60
 SIGMA = 10.0  # times the gradient in units of the row: twice would do if it were the one at the end
 STRONGER = 10.0  # factor on sigma where the penalty has given way
@@ -184,9 +185,10 @@ class Rounds:
         self.bfgs.start(self.penalty, self.x)
         while True:
             self._see(self.evaluation.derivatives(self.x)[0])
-            if self._residual(self.bfgs.projected()) <= gtol:
+            residual = self._residual(self.bfgs.projected())
+            if residual <= gtol:
                 return _Ending.STATIONARY
-            if not self.bfgs.step():
+            if not self.bfgs.step(careful=residual <= CAREFUL * gtol):
                 return _Ending.STUCK
             self.iterations += 1
             self.evaluation.pin(self.x)

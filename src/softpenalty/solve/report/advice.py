@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ADVICE", "advise", "local", "names"]
+__all__ = ["ADVICE", "advise", "first_of", "local", "names"]
 
 NEARBY = "Only points nearby were looked at: another start may be feasible."
 MOST_NAMES = 4  # listed in a sentence
@@ -28,6 +28,13 @@ def names(items: list[str]) -> str:
     if len(items) > MOST_NAMES:
         return f"{', '.join(items[:MOST_NAMES])} and {len(items) - MOST_NAMES} more"
     return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
+
+
+def first_of(items: list[str], field: str, separator: str = ", ") -> str:
+    """The first of some items in a sentence; the rest are in ``result.field``."""
+    text = separator.join(items[:MOST_NAMES])
+    more = len(items) - MOST_NAMES
+    return f"{text} and {more} more (see `result.{field}`)" if more > 0 else text
 
 
 def local(result: Result) -> str:
@@ -77,8 +84,9 @@ def _violated(result: Result) -> list[str]:
 
 def _infeasible(result: Result) -> str:
     if result["relaxation"]:
-        ways = " or ".join(f"{label} by {amount:.4g}" for label, amount in result["relaxation"].items())
-        return f"Relax one of them: {ways} is enough, each alone. {NEARBY}"
+        ways = [f"{label} by about {amount:.3g}" for label, amount in result["relaxation"].items()]
+        listed = first_of(ways, "relaxation", " or ")
+        return f"Relax one of them, each alone by a linear estimate: {listed}. {NEARBY}"
     values = dict(zip(result["labels"], result["errors"] + result["targets"], strict=True))
     needed = [f"{values[label]:.6g} for {label}" for label in _violated(result)]
     text = f"This point would do with the target {names(needed)}. " if needed else ""

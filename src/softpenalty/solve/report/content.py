@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .advice import advise, names
+from .advice import advise, first_of, names
 
 __all__ = ["ACTIVE", "HEAD", "VIOLATED", "WORTH", "Report", "Row", "read"]
 
@@ -179,7 +179,7 @@ def _notes(result: Mapping[str, Any], hidden: list[str]) -> list[str]:
         kind = f"{held} of them active or violated" if held else "none of them active or violated"
         notes.append(f"{len(hidden)} more constraints, {kind}, are in `result.labels` and `result.errors`.")
     if result["conflict"]:
-        notes.append(f"Cannot hold together: {', '.join(result['conflict'])}.")
+        notes.append(f"Cannot hold together: {first_of(result['conflict'], 'conflict')}.")
     for i in np.flatnonzero(np.isnan(result["multipliers"]["bounds"])):
         notes.append(
             f"{result['names'][i]} is fixed at {result['x'][i]:.6g}: what that is worth is not known, since "

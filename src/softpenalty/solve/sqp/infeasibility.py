@@ -29,6 +29,7 @@ STUCK_SHARE = 0.99  # a step that leaves this share of the linearized violation 
 FAR_STEP = 1e2  # ... and so does one this long, relative to max(1, |x|)
 STUCK_ITERATIONS = 3  # with a certificate, one after the other, and the rows are in conflict
 STUCK_STEP = 1e-2  # ... or one, if the step stays in the region that the certificate speaks of
+SLOW_FALL, SLOW_ITERATIONS = 0.9, 60  # so many in which the violation does not fall to this share
 
 
 def is_stuck(
@@ -37,15 +38,22 @@ def is_stuck(
     """Whether no step lowers the violation, by a certificate that has held for some iterations.
 
     At a single point it may be due to rows that happen to have no gradient there. A step that meets the
-    linearized rows far away from here is not believed either.
+    linearized rows far away from here is not believed either. Many iterations that gain next to nothing
+    are enough without a certificate: whether there is one is found out where the attempt ends.
     """
+    total = total_broken(iterate.point.r, model.floor, state.unit)
+    if total < SLOW_FALL * state.least:
+        state.least, state.slow = total, 0
+    else:
+        state.slow += 1
     left, now = linearized_totals(local.b, plan.change, local.v, model.floor)
     if left < STUCK_SHARE * now and iterate.measure.step < FAR_STEP:
         state.stuck = 0
-        return False
+        return state.slow >= SLOW_ITERATIONS
     certified = conflict(model, iterate.point, subproblem) is not None
     state.stuck = state.stuck + 1 if certified else 0
-    return state.stuck >= STUCK_ITERATIONS or (certified and iterate.measure.step <= STUCK_STEP)
+    enough = state.stuck >= STUCK_ITERATIONS or (certified and iterate.measure.step <= STUCK_STEP)
+    return enough or state.slow >= SLOW_ITERATIONS
 
 
 @compiled
@@ -55,24 +63,31 @@ def linearized_totals(b: Array, change: Array, v: Array, floor: Array) -> tuple[
     return float(np.maximum(errors, floor * errors).sum()), float(v.sum())
 
 
-def conflict(model: Model, point: Point, subproblem: Subproblem) -> tuple[Mask, Mask] | None:
+def conflict(
+    model: Model, point: Point, subproblem: Subproblem, weights: Array | None = None
+) -> tuple[Mask, Mask] | None:
     """Rows and bounds that keep the violation from falling nearby, None when it can fall.
 
-    A penalty QP without objective minimizes Σ of the linearized violations of the unit rows in a small box.
-    A single row that can move at all falls by the box's half width.
+    A penalty QP without objective minimizes Σ of the linearized violations of the unit rows, times their
+    ``weights`` (m,) if there are any, in a small box. A single row that can move at all falls by the box's
+    half width.
     """
+    weights = np.ones(model.m) if weights is None else weights
     a, b = point.A / point.length[:, None], point.r / point.length
     box = BOX * max(1.0, largest(point.x))
     lower, upper = np.maximum(model.lower - point.x, -box), np.minimum(model.upper - point.x, box)
-    solution = subproblem.solve_elastic(violation_qp(a, b, lower, upper), 1.0)
+    solution = subproblem.solve_elastic(violation_qp(a, b, lower, upper), weights)
     if solution is None:
         return None
-    before = float(model.violations(b).sum())
-    after = float(model.violations(b + a @ solution.d).sum())
-    if before - after > FALL * min(before, box):
+    violations = model.violations(b)
+    before = float(weights @ violations)
+    after = float(weights @ model.violations(b + a @ solution.d))
+    lightest = float(weights[violations > 0.0].min(initial=np.inf))
+    if before - after > FALL * min(before, lightest * box):
         return None
-    at_bound = (lower > -box) & (solution.z < -BINDING) | (upper < box) & (solution.z > BINDING)
-    return np.abs(solution.y) > BINDING, at_bound
+    binding = BINDING * float(weights.max())
+    at_bound = (lower > -box) & (solution.z < -binding) | (upper < box) & (solution.z > binding)
+    return np.abs(solution.y) > BINDING * weights, at_bound
 
 
 def less_violated(model: Model, point: Point, unit: Array, seed: int) -> Point | None:

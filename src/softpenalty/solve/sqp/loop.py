@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ...types import Mask
 from ..norms import largest
 from ..status import SUCCESSES, Status
 from ..tolerances import Tolerances, attained, nothing_left
@@ -24,7 +25,8 @@ from .infeasibility import conflict, is_stuck
 from .line_search import search
 from .merit import Plan, choose, weigh
 from .model import Model, Point, distance, steps_to
-from .recovery import TRY_AGAIN, lower_elastic_weight, restart, revive, stiffen
+from .recovery import TRY_AGAIN, go_on_from, lower_elastic_weight, restart, revive, stiffen
+from .restoration import restore
 from .state import ALMOST_FEASIBLE, FIRST, SECOND, Ending, Iterate, Local, State, Strategy, linearize
 from .stopping import STALLED_FALL, TINY_STEP, reason, seen
 from .subproblem.steering import Step, Subproblem
@@ -43,7 +45,7 @@ def run_attempts(
     exact_hessian: bool = False,
     noisy: Callable[[], bool] | None = None,
 ) -> Ending:
-    """Solve from ``model.start``; where that fails, once more and more carefully.
+    """Solve from ``model.start``; where that fails, once more and more carefully, and from where rows hold.
 
     Parameters
     ----------
@@ -62,6 +64,15 @@ def run_attempts(
             return first
         secant = secant_curvature(model.n, model.m)
         attempt = Attempt(model, SECOND, secant, tolerances, watch, first.iterations + 1)
+        second = attempt.run()
+        if second.status is not Status.NO_PROGRESS or second.iterate.measure.violation <= ALMOST_FEASIBLE:
+            return second
+        status, certificate = restore(attempt)
+        if status is not None:
+            return attempt.end(status, certificate=certificate)
+        feasible = attempt.state.point
+        attempt = Attempt(model, SECOND, secant, tolerances, watch, attempt.state.iteration)
+        go_on_from(attempt, feasible)
         return attempt.run()
     except StopError as stop:
         return attempt.cut_short(stop.status)
@@ -145,6 +156,7 @@ class Attempt:
         state, model = self.state, self.model
         feasible = iterate.measure.violation <= ALMOST_FEASIBLE
         if feasible:
+            state.slow, state.least = 0, np.inf
             merit = state.point.f + plan.penalty
             # Where pairs do not span the space, the last digits take long: any fall that can be seen counts.
             fall = STALLED_FALL if model.n <= SPANNED else iterate.measure.rounding
@@ -211,16 +223,21 @@ class Attempt:
         if state.short_steps >= SHORT_STEPS:
             stiffen(self)
 
-    def end(self, status: Status, iterate: Iterate | None = None) -> Ending:
-        """The outcome, with the best point unless the last one is the answer."""
-        model, state = self.model, self.state
+    def end(
+        self, status: Status, iterate: Iterate | None = None, certificate: tuple[Mask, Mask] | None = None
+    ) -> Ending:
+        """The outcome, with the best point unless the last one is the answer.
+
+        ``certificate`` : rows (m,) and bounds (n,) that keep the violation from falling near here, if known
+        """
+        model, state, here = self.model, self.state, self.state.point
         if status in (*SUCCESSES, Status.UNBOUNDED) and iterate is not None:
             chosen = iterate
         else:  # a blank one where not even the first subproblem could be solved
             chosen = self.best or self.blank()
         diagnosis = None
         if chosen.measure.violation > ALMOST_FEASIBLE and status is not Status.CALLBACK:
-            in_conflict = conflict(model, chosen.point, self.subproblem)
+            in_conflict = certificate or conflict(model, chosen.point, self.subproblem)
             if status in TRY_AGAIN:
                 status = Status.NO_PROGRESS if in_conflict is None else Status.INFEASIBLE
             least = model.least_violated
@@ -229,7 +246,8 @@ class Attempt:
                 state.point = least
                 chosen = self.blank()
             if in_conflict is not None and status is Status.INFEASIBLE:
-                diagnosis = diagnose(model, chosen.point, self.subproblem, *in_conflict)
+                place = chosen.point if certificate is None else here
+                diagnosis = diagnose(model, place, self.subproblem, *in_conflict)
         elif status is Status.INFEASIBLE:  # there is a point where the rows hold
             status = Status.NO_PROGRESS
         return Ending(status, chosen, state.iteration, diagnosis)

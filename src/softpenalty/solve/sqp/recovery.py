@@ -17,7 +17,7 @@ from .state import ALMOST_FEASIBLE
 if TYPE_CHECKING:
     from .loop import Attempt
 
-__all__ = ["TRY_AGAIN", "lower_elastic_weight", "restart", "revive", "stiffen"]
+__all__ = ["TRY_AGAIN", "go_on_from", "lower_elastic_weight", "restart", "revive", "stiffen"]
 
 TRY_AGAIN = (Status.NO_PROGRESS, Status.INFEASIBLE)
 STIFFER = 30.0  # factor on the restarted matrix at each failure: a shorter, more feasible step
@@ -74,9 +74,16 @@ def look_elsewhere(attempt: Attempt, status: Status) -> bool:
         return False
     if found is None:
         return False
-    state.point = found
-    state.unit = np.maximum(state.unit, found.length)
-    state.failures = state.restarts = state.short_steps = state.stalled = state.stuck = state.trials = 0
-    state.lowest, state.reaches = np.inf, []
-    attempt.begin(stiffness)
+    go_on_from(attempt, found, stiffness)
     return True
+
+
+def go_on_from(attempt: Attempt, point: Point, stiffness: float = 1.0) -> None:
+    """Begin anew at another point, whose derivatives are known."""
+    state = attempt.state
+    state.point = point
+    state.unit = np.maximum(state.unit, point.length)
+    state.failures = state.restarts = state.short_steps = state.trials = 0
+    state.stalled = state.stuck = state.slow = 0
+    state.lowest, state.least, state.reaches = np.inf, np.inf, []
+    attempt.begin(stiffness)

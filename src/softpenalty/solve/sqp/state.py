@@ -148,6 +148,7 @@ class State:
     failures, restarts, short_steps : since something went well: failed searches, restarts, short steps
     stalled, lowest : feasible iterations without a fall below this merit
     stuck, looks : iterations with a certificate that nothing nearby is less violated; looks elsewhere
+    slow, least : violated iterations since the sum of violations fell to this by a good share
     reaches : lengths of the steps made
     """
 
@@ -168,6 +169,8 @@ class State:
     lowest: float = np.inf
     stuck: int = 0
     looks: int = 0
+    slow: int = 0
+    least: float = np.inf
     reaches: list[float] = field(default_factory=list)
 
     @classmethod
