@@ -150,3 +150,30 @@ def test_the_solver_does_the_same_with_one_array(derivatives):
     assert plain.success and one_array.success
     np.testing.assert_array_equal(one_array.x, plain.x)
     assert (one_array.nfev, one_array.njev) == (plain.nfev, plain.njev)
+
+
+def test_functions_that_share_one_array_among_themselves():
+    """Two constraints, and two Jacobians, fill the same array one after the other."""
+    values, slopes = np.empty(2), np.empty((2, 2))
+
+    def sharing(fun, buffer):
+        def filled(x):
+            buffer[...] = fun(x)
+            return buffer
+
+        return filled
+
+    def doubled(x):
+        return 2.0 * pair(x)
+
+    def doubled_jac(x):
+        return 2.0 * pair_jac(x)
+
+    blocks = [
+        NonlinearConstraint(sharing(fun, values), 0.0, 9.0, jac=sharing(jac, slopes))
+        for fun, jac in ((pair, pair_jac), (doubled, doubled_jac))
+    ]
+    evaluation = Evaluation("minimize", rosen, read_constraints("minimize", blocks), jac=rosen_der)
+    x = POINTS[0]
+    np.testing.assert_array_equal(evaluation.values(x)[1], np.concatenate([pair(x), doubled(x)]))
+    np.testing.assert_array_equal(evaluation.derivatives(x)[1], np.concatenate([pair_jac(x), doubled_jac(x)]))

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import softpenalty.solve.minimize  # marks all functions
 from softpenalty import core
 from softpenalty.solve.sqp.curvature.secant import SETTINGS as SECANT
-from softpenalty.solve.sqp.subproblem.compact import SETTINGS as BOX
 from softpenalty.solve.sqp.subproblem.path import SETTINGS as PATH
 from softpenalty.solve.tolerances import Sizes
 
@@ -190,33 +190,29 @@ def test_the_curvature(n, m, k, convex, seed):
 @pytest.mark.parametrize("bad", [1.0, np.nan, -np.inf])
 def test_what_functions_answer(bad):
     x = np.array([1.0, 2.0])
-    usual = [lambda x: np.float64(x[0]), lambda x: np.array([x[1], bad]), lambda x: x]
-    compiled, plain = both("answered", usual, x)
-    assert compiled[0] == plain[0] and compiled[2:] == plain[2:]
-    np.testing.assert_array_equal(compiled[1], plain[1])
+    values = [lambda x: np.float64(x[0]), lambda x: np.array([x[1], bad]), lambda x: x]
+
+    def read(index, returned, *more):
+        return np.atleast_1d(np.array(returned, dtype=float))
+
+    for functions in (
+        values,
+        [lambda x: 1, *values[1:]],
+        [*values[:2], lambda x: [3, 4]],
+        values[:2],
+        values[:1],
+    ):
+        compiled, plain = both("answered", functions, x, read)
+        assert compiled[0] == plain[0] and compiled[2:] == plain[2:]
+        np.testing.assert_array_equal(compiled[1], plain[1])
     slopes = [lambda x: x, lambda x: np.full((2, 2), bad), lambda x: np.eye(2)]
-    for mine, reference in zip(*both("answered_derivatives", slopes, x, [2, 2]), strict=True):
-        np.testing.assert_array_equal(mine, reference)
-    for unusual in ([lambda x: 1, *usual[1:]], [*usual[:2], lambda x: [1.0, 2.0]]):
-        compiled, plain = both("answered", unusual, x)
-        assert isinstance(compiled, list) and isinstance(plain, list)
-    compiled, plain = both("answered_derivatives", [*slopes[:2], lambda x: x], x, [2, 1])
-    assert isinstance(compiled, list) and isinstance(plain, list)
-
-
-@built
-@pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize(("n", "k"), [(1, 0), (8, 0), (8, 3), (60, 6)])
-def test_the_subproblem_of_many_variables(n, k, seed):
-    rng = np.random.default_rng(seed)
-    D, W = 10.0 ** rng.uniform(-1, 1, n), rng.normal(size=(k, n))
-    low, high = -rng.uniform(0.0, 1.0, n), rng.uniform(0.0, 1.0, n)
-    low[rng.random(n) < 0.2] = -np.inf
-    for states in (np.zeros(n, dtype=np.int8), rng.integers(0, 2, n).astype(np.int8)):
-        arguments = D, W, -np.diag(rng.uniform(0.5, 2.0, k)), 3.0 * rng.normal(size=n), low, high, states
-        assert agree("boxed", *arguments, BOX, rtol=1e-9, atol=1e-9) is not None
-    agree("boxed", D, W, np.zeros((k, k)), np.ones(n), low, high, states, BOX)  # singular
-    agree("boxed", D, W, np.eye(k), np.full(n, np.nan), low, high, states, BOX)
+    for functions in (slopes, [lambda x: [1, 2], *slopes[1:]], slopes[:2], slopes[:1]):
+        found = both("answered_derivatives", functions, x, [2, 2][: len(functions) - 1], read)
+        for mine, reference in zip(*found, strict=True):
+            np.testing.assert_array_equal(mine, reference)
+    sparse = [*slopes[:2], lambda x: scipy.sparse.eye_array(2)]
+    found = both("answered_derivatives", sparse, x, [2, 2], lambda index, returned, *more: returned)
+    assert all(isinstance(parts, list) for parts in found)
 
 
 @built

@@ -126,54 +126,66 @@ def joined(list parts):
     return data(first)[0], values, sizes
 
 
-def answered(list functions, cnp.ndarray x):
-    cdef list returned = [function(cnp.PyArray_NewCopy(x, cnp.NPY_CORDER)) for function in functions]
-    cdef list sizes = []
+def answered(list functions, cnp.ndarray x, read):
+    cdef list parts = [], sizes = []
     cdef cnp.ndarray values
-    cdef double objective
-    cdef int i, count = len(returned), k = 0
-    cdef bint real = cnp.PyArray_TYPE(x) == cnp.NPY_DOUBLE
-    if not real or not isinstance(returned[0], float):
-        return returned
-    for i in range(1, count):
-        if not usual(returned[i], 1):
-            return returned
-        sizes.append(cnp.PyArray_DIM(returned[i], 0))
-        k += sizes[i - 1]
-    objective, values = returned[0], vector(k)
-    copied(returned, data(values))
+    cdef double objective = 0.0, total
+    cdef cnp.npy_intp k = 0
+    cdef int i
+    for i in range(len(functions)):
+        returned = functions[i](cnp.PyArray_NewCopy(x, cnp.NPY_CORDER))
+        if i == 0 and isinstance(returned, float):
+            objective = returned
+        elif i == 0:
+            objective = read(-1, returned, x)[0]
+        else:
+            part = cnp.PyArray_NewCopy(returned, cnp.NPY_CORDER) if usual(returned, 1) else read(i - 1, returned, x)
+            parts.append(part)
+            sizes.append(cnp.PyArray_DIM(part, 0))
+            k += sizes[i - 1]
+    values = parts[0] if len(parts) == 1 else vector(k)
+    if len(parts) != 1:
+        copied(parts, data(values))
     # By a sum of zeros: infinity times zero is NaN.
-    cdef double total = 0.0 * objective
+    total = 0.0 * objective
     for i in range(k):
         total += 0.0 * data(values)[i]
     return objective, values, sizes, total == 0.0
 
 
-def answered_derivatives(list functions, cnp.ndarray x, list sizes):
-    cdef list returned = [function(cnp.PyArray_NewCopy(x, cnp.NPY_CORDER)) for function in functions]
+def answered_derivatives(list functions, cnp.ndarray x, list sizes, read):
+    cdef list parts = []
     cdef cnp.npy_intp n = cnp.PyArray_DIM(x, 0), k = 0, size
     cdef cnp.ndarray jacobian
+    cdef bint sparse = False
     cdef int i
-    if not usual(returned[0], 1) or cnp.PyArray_DIM(returned[0], 0) != n:
-        return returned
-    for i in range(1, len(returned)):
-        size = sizes[i - 1]
-        if not usual(returned[i], 2):
-            return returned
-        if cnp.PyArray_DIM(returned[i], 0) != size or cnp.PyArray_DIM(returned[i], 1) != n:
-            return returned
-        k += size
+    for i in range(len(functions)):
+        returned = functions[i](cnp.PyArray_NewCopy(x, cnp.NPY_CORDER))
+        size = 1 if i == 0 else sizes[i - 1]
+        if i == 0 and usual(returned, 1) and cnp.PyArray_DIM(returned, 0) == n:
+            part = cnp.PyArray_NewCopy(returned, cnp.NPY_CORDER)
+        elif i and usual(returned, 2) and cnp.PyArray_DIM(returned, 0) == size and cnp.PyArray_DIM(returned, 1) == n:
+            part = cnp.PyArray_NewCopy(returned, cnp.NPY_CORDER)
+        else:
+            part = read(i - 1, returned, size, n)
+            sparse = sparse or not isinstance(part, cnp.ndarray)
+        parts.append(part)
+        k += size if i else 0
+    if sparse:
+        return parts
+    if len(parts) == 2:
+        return parts[0], parts[1]
     jacobian = matrix(k, n)
-    copied(returned, data(jacobian))
-    return cnp.PyArray_NewCopy(returned[0], cnp.NPY_CORDER), jacobian
+    copied(parts[1:], data(jacobian))
+    return parts[0], jacobian
 
 
-cdef int copied(list returned, Numbers place) except -1:
-    """Put all arrays but the first, one after the other, where they belong."""
+cdef int copied(list parts, Numbers place) except -1:
+    """Put all arrays, one after the other, where they belong."""
     cdef cnp.ndarray part
     cdef int i
-    for i in range(1, len(returned)):
-        part = plain(returned[i])
+    for i in range(len(parts)):
+        part = plain(parts[i])
         memcpy(place, data(part), length(part) * sizeof(double))
         place += length(part)
     return 0

@@ -17,9 +17,7 @@ from .returned import (
     WrongShapeError,
     answered,
     answered_derivatives,
-    finite_parts,
     floats,
-    joined,
     real,
     square,
     stacked,
@@ -82,11 +80,7 @@ class Functions:
 
     def values_together(self, x: Array) -> tuple[float, Array, list[int], bool]:
         """The objective, all values (k,), how many each constraint has, and whether all are finite."""
-        found = answered(self.callables, x)
-        if isinstance(found, tuple):
-            return found
-        parts = [self._part(i, returned, x) for i, returned in enumerate(found, OBJECTIVE)]
-        return *joined(parts), finite_parts(parts)
+        return answered(self.callables, x, self._part)
 
     def _part(self, index: int, returned: Any, x: Array) -> Array:
         """What a function returned as an array of its own."""
@@ -118,15 +112,14 @@ class Functions:
 
     def derivatives(self, x: Array, sizes: list[int]) -> tuple[Array, Any]:
         """The gradient (n,) and the Jacobian (k, n) of all constraints, where all are given."""
-        found = answered_derivatives(self._derivatives, x, sizes)
-        if isinstance(found, tuple):
-            return found
-        n = x.size
-        parts = [
-            self._checked_jacobian(i, part, size, n)
-            for i, (part, size) in enumerate(zip(found[1:], sizes, strict=True))
-        ]
-        return self._checked_gradient(found[0], n), stack(parts, n)
+        found = answered_derivatives(self._derivatives, x, sizes, self._derivative)
+        return found if isinstance(found, tuple) else (found[0], stack(found[1:], x.size))
+
+    def _derivative(self, index: int, returned: Any, size: int, n: int) -> Any:
+        """What a derivative returned as a gradient (n,) or a Jacobian (size, n) of its own."""
+        if index == OBJECTIVE:
+            return self._checked_gradient(returned, n)
+        return self._checked_jacobian(index, returned, size, n)
 
     def jacobian(self, index: int, x: Array, size: int) -> Any:
         """The Jacobian (size, n) of a constraint by its `jac`, dense or sparse."""

@@ -96,34 +96,38 @@ def joined(parts: list[Array]) -> tuple[float, Array, list[int]]:
 
 @compiled
 def answered(
-    functions: list[Callable[[Array], Any]], x: Array
-) -> tuple[float, Array, list[int], bool] | list[Any]:
-    """Objective, values (k,), their numbers, and whether all are finite, where all return the usual.
+    functions: list[Callable[[Array], Any]], x: Array, read: Callable[[int, Any, Array], Array]
+) -> tuple[float, Array, list[int], bool]:
+    """Objective, values (k,), their numbers, and whether all are finite.
 
-    That is a float from the first and arrays of floats with one axis from the others; otherwise what they
-    returned, as it is.
+    What each returns is copied before the next is called: they may fill one array. ``read`` makes an array of
+    what is unusual: not a float from the objective, −1, or not an array of floats with one axis from another.
     """
-    returned = [function(x.copy()) for function in functions]
-    parts = [usual_number(returned[0], x), *(usual_values(values, x) for values in returned[1:])]
-    usual = [part for part in parts if part is not None]
-    return (*joined(usual), finite_parts(usual)) if len(usual) == len(parts) else returned
+    parts = []
+    for i, function in enumerate(functions, -1):
+        returned = function(x.copy())
+        part = usual_number(returned, x) if i < 0 else usual_values(returned, x)
+        parts.append(read(i, returned, x) if part is None else part)
+    return *joined(parts), finite_parts(parts)
 
 
 @compiled
 def answered_derivatives(
-    functions: list[Callable[[Array], Any]], x: Array, sizes: list[int]
+    functions: list[Callable[[Array], Any]],
+    x: Array,
+    sizes: list[int],
+    read: Callable[[int, Any, int, int], Any],
 ) -> tuple[Array, Array] | list[Any]:
-    """Gradient (n,) and Jacobian (k, n), where all functions return arrays of floats of these shapes.
+    """Gradient (n,) and Jacobian (k, n), or a list of gradient and Jacobians where one of these is sparse.
 
-    Otherwise what they returned, as it is.
+    What each returns is copied before the next is called. ``read`` makes a matrix of what is not an array of
+    floats of the right shape.
     """
-    returned = [function(x.copy()) for function in functions]
-    gradient = usual_derivatives(returned[0], (x.size,))
-    parts = [
-        usual_derivatives(jacobian, (size, x.size))
-        for jacobian, size in zip(returned[1:], sizes, strict=True)
-    ]
-    usual = [part for part in parts if part is not None]
-    if gradient is None or len(usual) < len(parts):
-        return returned
-    return gradient, stacked(usual, x.size)
+    n, parts = x.size, []
+    for i, function in enumerate(functions, -1):
+        returned = function(x.copy())
+        part = usual_derivatives(returned, (n,) if i < 0 else (sizes[i], n))
+        parts.append(read(i, returned, 1 if i < 0 else sizes[i], n) if part is None else part)
+    if any(hasattr(part, "tocsr") for part in parts):
+        return parts
+    return parts[0], stacked(parts[1:], n)
