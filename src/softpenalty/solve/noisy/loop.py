@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import null_space
 
 from ...problem.problem import Problem
 from ...types import Array, Indices, Mask
@@ -39,6 +40,8 @@ GOOD, POOR = 0.7, 0.3  # shares from which the region grows, and below which it 
 FULL_STEP = 0.9  # of the region, for it to grow
 CERTAINLY_NOISE = 2.0  # times the noise of the merit, added to both sides of the test
 FLOOR, FLOOR_TIMES = 0.3, 8  # a predicted fall below this share of the noise, so many times, is the end
+SURE, SURE_TIMES = 0.05, 2  # ... or so few times, where errors of the gradients hide no more than this share
+KNOWN = 0.3  # ... and the values at the centre are known to this share of their noise
 LEFT = 2.0  # ... unless it exceeds so many times the noise in between
 OVERRATED, SPARE = 5.0, 3.0  # noise so many times what the models leave, with so many points to tell, is none
 IDLE_TIMES = 24  # rejected or empty steps in the smallest region, which end it too
@@ -201,7 +204,7 @@ class NoisySearch:
                     step, B = self.solve(view)
                     plan = self.weigh(view, step, B)
                 self.y, self.z = step.y, step.z
-                status = self.stop(view, step, plan)
+                status = self.stop(view, step, plan, B)
                 if status is not None:
                     return status
                 self.advance(view, step, plan)
@@ -271,14 +274,18 @@ class NoisySearch:
         )
         return bool((view.local.v * view.linear.length <= allowed).all())
 
-    def stop(self, view: View, step: Step, plan: Plan) -> Status | None:
+    def stop(self, view: View, step: Step, plan: Plan, B: Array) -> Status | None:
         """The reason to stop here, if there is one."""
         noise, promised = self.merit_noise(view), self.promised(plan)
         if promised <= FLOOR * noise and self.rows_hold(view):
             self.floor += 1
         elif promised > LEFT * noise:
             self.floor = 0
-        if self.floor >= FLOOR_TIMES and not self.exhaust and not self.overrated(view):
+        sure = self.floor >= SURE_TIMES and view.models.covariance[0, 0] <= KNOWN**2
+        enough = self.floor >= FLOOR_TIMES or (sure and self.at_stake(view, B) <= SURE * noise)
+        if enough and not self.exhaust and not self.overrated(view):
+            # What the models of all points say; no single value would tell whether it is better.
+            self.centre = np.clip(self.centre + step.d, self.lower, self.upper)
             return Status.NOISE_FLOOR
         if self.idle >= IDLE_TIMES and not self.exhaust and not self.overrated(view):
             return Status.NOISE_FLOOR if self.rows_hold(view) else Status.NO_PROGRESS
@@ -297,6 +304,22 @@ class NoisySearch:
             "multipliers": step.y / view.linear.length * self.rows.sign,
         }
         return self.watch.see(self.x, row)
+
+    def at_stake(self, view: View, B: Array) -> float:
+        """The fall that errors of the gradients hide, on the average, where rows and bounds leave freedom.
+
+        A gradient of the Lagrangian that is wrong by e misplaces the minimizer of the model by B⁻¹e, which
+        costs ½ eᵀB⁻¹e.
+        """
+        loose = self.z == 0.0
+        active = (np.abs(self.y) > 0.0) | self.equality
+        Z = null_space(view.local.a[active][:, loose])
+        if not Z.size:
+            return 0.0
+        y = self.y / view.linear.length
+        variance = view.noise[0] ** 2 + float(((y * view.noise[1 + self.rows.source]) ** 2).sum())
+        errors = Z.T @ view.models.gradient_covariance[np.ix_(loose, loose)] @ Z
+        return 0.5 * variance * float(np.trace(np.linalg.solve(Z.T @ B[np.ix_(loose, loose)] @ Z, errors)))
 
     def overrated(self, view: View) -> bool:
         """Whether the models leave much less unexplained than the noise measured, which is then lowered.
