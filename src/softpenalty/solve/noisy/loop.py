@@ -7,7 +7,7 @@ could be noise. One iteration is the body of `NoisySearch.run`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import null_space
@@ -31,6 +31,7 @@ __all__ = ["Linearized", "NoisySearch", "View"]
 
 LARGEST_SHARE, SMALLEST_SHARE = 0.02, 1e-16  # of noise in curvature, from which the radii follow
 FIRST_RADIUS = 1.0  # of the trust region, in units of the variables' sizes
+BEGIN_WITHIN = 10.0  # ... at first, in smallest radii, where another method has come this far
 REGULARIZED = 1e-5  # times the largest entry, on the diagonal of the matrix
 LARGEST_MULTIPLIER = 1e3  # relative to the gradient, that second derivatives are weighted by
 LIGHTEST, LIGHT, HEAVIEST = 10.0, 3.0, 1e4  # elastic weight: by gradient, by multiplier, at most by gradient
@@ -42,6 +43,7 @@ CERTAINLY_NOISE = 2.0  # times the noise of the merit, added to both sides of th
 FLOOR, FLOOR_TIMES = 0.3, 8  # a predicted fall below this share of the noise, so many times, is the end
 SURE, SURE_TIMES = 0.05, 2  # ... or so few times, where errors of the gradients hide no more than this share
 KNOWN = 0.3  # ... and the values at the centre are known to this share of their noise
+EMPTY = 1e-3  # a step of this share of the smallest region is none
 LEFT = 2.0  # ... unless it exceeds so many times the noise in between
 OVERRATED, SPARE = 5.0, 3.0  # noise so many times what the models leave, with so many points to tell, is none
 IDLE_TIMES = 24  # rejected or empty steps in the smallest region, which end it too
@@ -102,6 +104,7 @@ class NoisySearch:
         self.lower, self.upper = problem.lower[free] / size, problem.upper[free] / size
         self.basis = Basis(self.n)
         self.equality: Mask = problem.rows.equality
+        self.floor = problem.rows.floor
         self.violations = problem.rows.broken
         self.subproblem = Subproblem(self.equality, self.n, LIGHTEST, watch.deadline)
         self.linear_values, self.linear_jacobian = linear_parts(problem, free, size)
@@ -114,11 +117,17 @@ class NoisySearch:
         self.curvature = np.maximum(
             1.0, np.abs(cloud.values[0])
         )  # size of each function's second derivatives
-        self.iteration = self.floor = self.idle = 0
-        self.first = True
+        self.iteration = self.quiet = self.idle = 0
+        self.first, self.begun = True, False
         self.f_start = float(cloud.values[0, 0])
         self.radii = self._radii(None, None)
         self.view: View | None = None
+
+    def begin_at(self, x: Array, y: Array, iteration: int) -> None:
+        """Begin at x (n_all,), where another method has found multipliers y (m,)."""
+        self.centre = np.clip(x[self.free] / self.size, self.lower, self.upper)
+        self.y = y.copy()
+        self.iteration, self.first, self.begun = iteration, False, True
 
     # What is known -----------------------------------------------------------------------------------
 
@@ -193,8 +202,12 @@ class NoisySearch:
         """Iterate until the noise floor or a limit."""
         try:
             self.explore(self.n)
-            steep = np.sqrt((self.fit().models.J ** 2).sum(axis=1))
+            view = self.fit()
+            steep = np.sqrt((view.models.J**2).sum(axis=1))
             self.curvature = np.where(steep > 0.0, steep, self.curvature)
+            if self.begun:
+                self.y = self.y * view.linear.length
+                self.delta = min(self.delta, BEGIN_WITHIN * self.radii[0])
             while True:
                 self.view = view = self.refit()
                 step, B = self.solve(view)
@@ -250,6 +263,8 @@ class NoisySearch:
         if step is None:  # numerical trouble: down the gradient
             d = np.clip(-self.delta * g / g_size, lower, upper)
             step = Step(d, np.zeros(self.m), np.zeros(self.n), np.zeros(self.m, dtype=bool), False)
+        if float(np.linalg.norm(step.d)) <= EMPTY * self.radii[0] and self.rows_hold(view):
+            step = replace(step, d=np.zeros(self.n))  # none: weights that follow its rounding would run away
         return step, B
 
     def weigh(self, view: View, step: Step, B: Array) -> Plan:
@@ -278,17 +293,17 @@ class NoisySearch:
         """The reason to stop here, if there is one."""
         noise, promised = self.merit_noise(view), self.promised(plan)
         if promised <= FLOOR * noise and self.rows_hold(view):
-            self.floor += 1
+            self.quiet += 1
         elif promised > LEFT * noise:
-            self.floor = 0
-        sure = self.floor >= SURE_TIMES and view.models.covariance[0, 0] <= KNOWN**2
-        enough = self.floor >= FLOOR_TIMES or (sure and self.at_stake(view, B) <= SURE * noise)
+            self.quiet = 0
+        sure = self.quiet >= SURE_TIMES and view.models.covariance[0, 0] <= KNOWN**2
+        enough = self.quiet >= FLOOR_TIMES or (sure and self.at_stake(view, B) <= SURE * noise)
         if enough and not self.exhaust and not self.overrated(view):
-            # What the models of all points say; no single value would tell whether it is better.
-            self.centre = np.clip(self.centre + step.d, self.lower, self.upper)
+            self.settle(step)
             return Status.NOISE_FLOOR
         if self.idle >= IDLE_TIMES and not self.exhaust and not self.overrated(view):
-            return Status.NOISE_FLOOR if self.rows_hold(view) else Status.NO_PROGRESS
+            self.settle(step)
+            return Status.NOISE_FLOOR if self.rows_hold(self.fit()) else Status.NO_PROGRESS
         if view.models.F[0] < -UNBOUNDED_FALL * max(1.0, abs(self.f_start)) and self.rows_hold(view):
             return Status.UNBOUNDED
         residual = view.linear.g + step.y @ view.local.a + step.z
@@ -304,6 +319,10 @@ class NoisySearch:
             "multipliers": step.y / view.linear.length * self.rows.sign,
         }
         return self.watch.see(self.x, row)
+
+    def settle(self, step: Step) -> None:
+        """Take what the models of all points say; no single value would tell whether it is better."""
+        self.centre = np.clip(self.centre + step.d, self.lower, self.upper)
 
     def at_stake(self, view: View, B: Array) -> float:
         """The fall that errors of the gradients hide, on the average, where rows and bounds leave freedom.
@@ -335,7 +354,7 @@ class NoisySearch:
             return False
         lower = left / np.maximum(1.0, np.abs(models.F))
         self.level = np.where(too_much, np.maximum(lower, LEAST_LEVEL), self.level)
-        self.floor = self.idle = 0
+        self.quiet = self.idle = 0
         self.radii = self._radii(models, view)
         self.delta = max(self.delta, self.radii[0])
         return True
@@ -346,7 +365,7 @@ class NoisySearch:
         length = float(np.linalg.norm(step.d))
         target = np.clip(self.centre + step.d, self.lower, self.upper)
         smallest = self.delta <= 1.01 * near
-        if length <= 1e-3 * near or (target == self.centre).all():
+        if (target == self.centre).all():
             self.idle += 1
             if not self.explore(self.n):
                 self.idle = IDLE_TIMES
@@ -364,10 +383,13 @@ class NoisySearch:
         ratio = (actual + slack) / (max(fall - 0.5 * plan.curved, 0.0) + slack or 1.0)
         if ratio >= ACCEPTED:
             self.centre = target
-            if ratio >= GOOD and length >= FULL_STEP * self.delta:
+            seen = self.promised(plan) > slack
+            if seen and ratio >= GOOD and length >= FULL_STEP * self.delta:
                 self.delta *= 2.0
             elif ratio < POOR:
                 self.delta = max(0.5 * self.delta, near)
+            elif not seen:  # no farther than the models are true within the noise
+                self.delta = min(self.delta, max(0.5 * self.delta, self.radii[1]))
             self.idle = self.idle + 1 if smallest and self.promised(plan) <= slack else 0
         else:
             self.delta = max((0.25 if ratio < -1.0 else 0.5) * length, 0.5 * near)
