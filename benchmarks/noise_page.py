@@ -30,7 +30,7 @@ TAUS = {
     1e-8: (1e-3, 1e-5, 1e-7),
 }
 BUDGETS = (5, 10, 20, 50, 100)  # simulations, times n + 1, at which data profiles are read
-GRID = np.arange(0.0, noise.BUDGET + 0.5, 0.5)  # ... and drawn
+GRID = np.arange(0.0, noise.BUDGET + 1.0)  # ... and drawn
 OURS = "softpenalty"
 LABELS = {
     "softpenalty": "softpenalty",
@@ -78,9 +78,11 @@ def summarize(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
                     mine = [r for r in records if (r["kind"], r["level"], r["solver"]) == wanted]
                     mine = [r for r in mine if belongs(r["problem"])]
                     if mine:
+                        figures = _figures(mine, taus) | (
+                            {"profile": _profile(mine, taus)} if part == "all" else {}
+                        )
                         entries.append(
-                            {"kind": kind, "level": level, "part": part, "solver": solver}
-                            | _figures(mine, level, taus)
+                            {"kind": kind, "level": level, "part": part, "solver": solver} | figures
                         )
     own = [r for r in records if r["solver"] == OURS]
     claims = [r for r in own if r["success"]]
@@ -98,21 +100,22 @@ def summarize(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _figures(records: list[dict[str, Any]], level: float, taus: tuple[float, ...]) -> dict[str, Any]:
-    """Shares solved by τ, simulations, and the data profile at the smallest τ."""
-    index = noise.ACCURACIES.index(10.0 ** round(np.log10(taus[-1])))
-    first = np.sort(
-        [np.inf if r["first"][index] is None else r["first"][index] / (r["n"] + 1) for r in records]
-    )
+def _figures(records: list[dict[str, Any]], taus: tuple[float, ...]) -> dict[str, Any]:
+    """Shares solved by τ, and simulations."""
     return {
         "seeds": len({r["seed"] for r in records}),
         "runs": len(records),
         "solved": [round(100.0 * float(np.mean([noise.solved(r, tau) for r in records])), 1) for tau in taus],
         "simulations": round(float(np.median([r["points"] / (r["n"] + 1) for r in records])), 1),
-        "profile": [
-            round(100.0 * k / len(first), 1) for k in np.searchsorted(first, GRID, side="right").tolist()
-        ],
     }
+
+
+def _profile(records: list[dict[str, Any]], taus: tuple[float, ...]) -> list[float]:
+    """The data profile at the smallest τ."""
+    index = int(np.argmin(np.abs(np.log10(noise.ACCURACIES) - np.log10(taus[-1]))))
+    hits = [np.inf if r["first"][index] is None else r["first"][index] / (r["n"] + 1) for r in records]
+    counts = np.searchsorted(np.sort(hits), GRID, side="right")
+    return [round(100.0 * int(count) / len(hits), 1) for count in counts]
 
 
 # The page ----------------------------------------------------------------------------------------------
@@ -311,8 +314,8 @@ def section() -> str:
                 )
     text = (
         f"No derivatives, noise in objective and nonlinear rows, {summary['problems']} Hock-Schittkowski"
-        f" problems, {noise.BUDGET}(n + 1) simulations at most. Per cent of runs whose answer is within τ of the"
-        " solution by the functions without noise, and ours' median of simulations/(n + 1)."
+        f" problems, {noise.BUDGET}(n + 1) simulations at most. Per cent of runs whose answer is within τ of"
+        " the solution by the functions without noise, and ours' median of simulations/(n + 1)."
         " [NOISE.md](NOISE.md) has all τ, the third that nothing was tuned on, and data profiles."
         f" {claims(summary)}"
     )

@@ -6,7 +6,7 @@ simulations than models that have to learn second derivatives; it ends where ste
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,23 @@ from ..sqp.method import solve_sqp
 from ..status import SUCCESSES, Status
 from ..watch import StopError, Watch
 
-__all__ = ["LITTLE", "approach"]
+__all__ = ["LITTLE", "Begin", "approach"]
 
 LITTLE = 1e-5  # relative noise up to which differences are good enough to begin with
 MOST_POINTS = 0.5  # share of the evaluations left
 STILL = 3.0  # times the noise: an objective that changes less has arrived
 UNSEEN = 5.0  # times the noise: a step after which no function has changed more is too short to be judged
 MOST_TRIALS = 10  # of step lengths
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """Where the dense method got: x (n,), multipliers of the rows (m,), iterations, and why it ended."""
+
+    x: Array
+    y: Array
+    iterations: int
+    status: Status
 
 
 class Approach(Watch):
@@ -73,10 +83,8 @@ class Approach(Watch):
         return bool((np.abs(newest - base) <= noise)[self.level > 0.0].all())
 
 
-def approach(
-    problem: Problem, options: Options, watch: Watch, level: Array, size: Array
-) -> tuple[Array, Array, int, Status]:
-    """Where the dense method gets, with differences over √noise: x (n,), multipliers (m,), iterations, why.
+def approach(problem: Problem, options: Options, watch: Watch, level: Array, size: Array) -> Begin:
+    """Go as far as the dense method gets with differences over √noise.
 
     Parameters
     ----------
@@ -95,4 +103,4 @@ def approach(
     x, y = outcome.solution.x, outcome.solution.y
     if outcome.status not in SUCCESSES and eyes.row is not None:  # the last one: noise hides which is best
         x, y = eyes.x, eyes.row["multipliers"] * rows.sign
-    return x, y, outcome.iterations + 1, outcome.status
+    return Begin(x, y, outcome.iterations + 1, outcome.status)

@@ -7,7 +7,7 @@ could be noise. One iteration is the body of `NoisySearch.run`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import null_space
@@ -23,11 +23,13 @@ from ..sqp.stopping import UNBOUNDED_FALL
 from ..sqp.subproblem.steering import Step, Subproblem
 from ..status import Status
 from ..watch import StopError, Watch
+from .approach import Begin
 from .cloud import Cloud
 from .fit import Basis, Models, regress
 from .sampling import informative_points
+from .view import Linearized, View, linear_parts
 
-__all__ = ["Linearized", "NoisySearch", "View"]
+__all__ = ["NoisySearch"]
 
 LARGEST_SHARE, SMALLEST_SHARE = 0.02, 1e-16  # of noise in curvature, from which the radii follow
 FIRST_RADIUS = 1.0  # of the trust region, in units of the variables' sizes
@@ -48,24 +50,6 @@ LEFT = 2.0  # ... unless it exceeds so many times the noise in between
 OVERRATED, SPARE = 5.0, 3.0  # noise so many times what the models leave, with so many points to tell, is none
 IDLE_TIMES = 24  # rejected or empty steps in the smallest region, which end it too
 LEAST_LEVEL = 1e-15  # of relative noise
-
-
-@dataclass(slots=True)
-class Linearized:
-    """What `weigh` reads of a point: gradient (n,) and length (m,) of the rows."""
-
-    g: Array
-    length: Array
-
-
-@dataclass(slots=True)
-class View:
-    """The fitted problem at the centre: models, noise (functions,) and the rows they make."""
-
-    models: Models
-    noise: Array
-    linear: Linearized
-    local: Local
 
 
 class NoisySearch:
@@ -123,11 +107,11 @@ class NoisySearch:
         self.radii = self._radii(None, None)
         self.view: View | None = None
 
-    def begin_at(self, x: Array, y: Array, iteration: int) -> None:
-        """Begin at x (n_all,), where another method has found multipliers y (m,)."""
-        self.centre = np.clip(x[self.free] / self.size, self.lower, self.upper)
-        self.y = y.copy()
-        self.iteration, self.first, self.begun = iteration, False, True
+    def begin_at(self, begin: Begin) -> None:
+        """Begin where another method has ended."""
+        self.centre = np.clip(begin.x[self.free] / self.size, self.lower, self.upper)
+        self.y = begin.y.copy()  # of unit rows once their lengths are known
+        self.iteration, self.first, self.begun = begin.iterations, False, True
 
     # What is known -----------------------------------------------------------------------------------
 
@@ -338,7 +322,8 @@ class NoisySearch:
         y = self.y / view.linear.length
         variance = view.noise[0] ** 2 + float(((y * view.noise[1 + self.rows.source]) ** 2).sum())
         errors = Z.T @ view.models.gradient_covariance[np.ix_(loose, loose)] @ Z
-        return 0.5 * variance * float(np.trace(np.linalg.solve(Z.T @ B[np.ix_(loose, loose)] @ Z, errors)))
+        spread = np.linalg.solve(Z.T @ B[np.ix_(loose, loose)] @ Z, errors)
+        return 0.5 * float(variance) * float(np.trace(spread))
 
     def overrated(self, view: View) -> bool:
         """Whether the models leave much less unexplained than the noise measured, which is then lowered.
@@ -405,19 +390,3 @@ class NoisySearch:
         x, free = self.problem.start.copy(), self.free
         x[free] = np.clip(u * self.size, self.problem.lower[free], self.problem.upper[free])
         return x
-
-
-def linear_parts(problem: Problem, free: Indices, size: Array) -> tuple[Array, Array]:
-    """Values (functions,) at u = 0 and Jacobian (functions, n) of what is linear, 0 for the rest."""
-    functions = 1 + sum(problem.sizes)
-    values, jacobian = np.zeros(functions), np.zeros((functions, free.size))
-    begin = 1
-    for block, count in zip(problem.evaluation.blocks, problem.sizes, strict=True):
-        if block.matrix is not None:
-            matrix = block.matrix.toarray() if hasattr(block.matrix, "toarray") else np.asarray(block.matrix)
-            rest = problem.start.copy()
-            rest[free] = 0.0
-            values[begin : begin + count] = matrix @ rest
-            jacobian[begin : begin + count] = matrix[:, free] * size
-        begin += count
-    return values, jacobian

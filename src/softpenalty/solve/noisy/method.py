@@ -49,22 +49,22 @@ def solve_noisy(problem: Problem, options: Options, watch: Watch) -> Outcome:
         status = stop.status
     level = np.where(linear, 0.0, level)
     begin = None
-    told_values = isinstance(options.noise, np.ndarray) or options.evaluations is not None
-    if status is None and not told_values and level.max() <= LITTLE and may_be_noisy(problem):
+    fresh = not isinstance(options.noise, np.ndarray) and options.evaluations is None
+    if status is None and fresh and level.max() <= LITTLE and may_be_noisy(problem):
         every = np.ones(problem.start.size)
         every[free] = size
-        *begin, ended = approach(problem, options, watch, level, every)
-        if ended in (Status.CALLBACK, Status.INTERRUPTED):
-            status = ended
-        elif ended in LIMITS:
-            status = watch.reached(begin[2])
+        begin = approach(problem, options, watch, level, every)
+        if begin.status in (Status.CALLBACK, Status.INTERRUPTED):
+            status = begin.status
+        elif begin.status in LIMITS:  # its own share of them may be less than what is left
+            status = watch.reached(begin.iterations)
     known = [(x, F) for x, F in problem.evaluation.calls.recorded() if (x != problem.start).any()]
     for x, F in known + _given(problem, options.evaluations):
         if (x[fixed] == problem.start[fixed]).all():
             cloud.add(x[free] / size, F)
     search = NoisySearch(problem, free, level, cloud, size, watch, options.exhaust, told)
     if begin is not None:
-        search.begin_at(*begin)
+        search.begin_at(begin)
     if status is None:
         status = search.run()
     return _outcome(search, status, options)
