@@ -125,7 +125,7 @@ DATA_STYLES = {
     "SciPy COBYLA": ("#D55E00", "-"),
     "COBYQA": ("#009E73", (0, (5, 1.5))),
     "NLopt COBYLA": ("#CC79A7", (0, (4, 1.5, 1, 1.5))),
-    "SLSQP, steps √noise": ("#888888", (0, (1, 1.2))),
+    "SLSQP (steps √noise)": ("#888888", (0, (1, 1.2))),
 }
 
 
