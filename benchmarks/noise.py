@@ -4,7 +4,8 @@ Every solver gets the same noisy problem: objective and nonlinear rows carry noi
 with ξ normal and drawn anew at every point ("random") or a wild function of x ("deterministic"); linear rows
 and bounds are exact. A point is simulated once, whoever asks how often. What a solver returns is judged by
 the functions without noise: objective within τ·max(1, |f*|) of the best known value and no row violated by
-more than τ. Records are lines of JSON, so that a stopped run goes on::
+more than τ. So is every point simulated on the way, for the data profiles; there a bound violated is a row
+violated. Records are lines of JSON, so that a stopped run goes on::
 
     python -m benchmarks.noise [--levels 1e-3 1e-2] [--solvers softpenalty cobyla] [--seeds 3] [--report]
 """
@@ -12,11 +13,13 @@ more than τ. Records are lines of JSON, so that a stopped run goes on::
 from __future__ import annotations
 
 import argparse
+import functools
+import itertools
 import json
 import time
 import warnings
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +31,11 @@ import softpenalty
 from . import problems
 
 HERE = Path(__file__).parent
+RECORDS = HERE / "records" / "noise.jsonl"
 LEVELS = (1e-2, 1e-3, 1e-4, 1e-6, 1e-8)
 MOST_VARIABLES = 10
 BUDGET = 100  # simulations, times n + 1
-TAUS = {1e-2: (1e-1, 1e-2), 1e-3: (1e-1, 1e-2, 1e-3), 1e-4: (1e-1, 1e-2, 1e-3, 1e-4)}
-FINE = (1e-1, 1e-3, 1e-5)  # for the levels below
+ACCURACIES = tuple(10.0**-k for k in range(1, 9))  # τ, for which the first point that meets it is recorded
 HELD_BACK = 3  # every third problem is not tuned on
 WILD = 1e6  # frequency of the deterministic noise
 
@@ -52,7 +55,8 @@ class Noisy:
         self.n, self.x0 = self.plain.n, np.clip(self.plain.x0, self.plain.xl, self.plain.xu)
         self.budget = BUDGET * (self.n + 1)
         self.cache: dict[bytes, np.ndarray] = {}
-        self.points: list[np.ndarray] = []
+        self.exact: list[tuple[float, float]] = []  # objective and largest violation without noise
+        self.last = self.x0
 
     def simulate(self, x: np.ndarray) -> np.ndarray:
         """Objective and nonlinear rows at x."""
@@ -65,8 +69,22 @@ class Noisy:
             self.cache[key] = values + self.level * np.maximum(1.0, np.abs(values)) * self._noise(
                 x, values.size
             )
-            self.points.append(x.copy())
+            self.exact.append((float(values[0]), self.violation(x, values[1:])))
+            self.last = x.copy()
         return self.cache[key]
+
+    def violation(self, x: np.ndarray, nonlinear: np.ndarray) -> float:
+        """The largest violation of rows and bounds at x, without noise."""
+        plain = self.plain
+        rows = np.concatenate([plain.A @ x - plain.b if plain.m_linear else np.zeros(0), nonlinear])
+        broken = np.where(plain.equality, np.abs(rows), np.maximum(rows, 0.0))
+        outside = np.maximum(np.maximum(plain.xl - x, x - plain.xu), 0.0)
+        return float(max(broken.max(initial=0.0), outside.max(initial=0.0)))
+
+    def first(self, tau: float, known: float) -> int | None:
+        """After how many simulations one met the test at τ."""
+        most = known + tau * max(1.0, abs(known))
+        return next((i for i, (f, v) in enumerate(self.exact, 1) if f <= most and v <= tau), None)
 
     def _noise(self, x: np.ndarray, size: int) -> np.ndarray:
         if self.kind == "random":
@@ -193,13 +211,15 @@ SOLVERS: dict[str, Callable[[Noisy], Any]] = {
     "nlopt cobyla": nlopt_cobyla,
     "slsqp": slsqp,
 }
+COMPARED = ("softpenalty", "cobyla", "cobyqa", "nlopt cobyla", "slsqp")
 
 
-def chosen() -> list[str]:
+@functools.cache
+def chosen() -> tuple[str, ...]:
     """Hock-Schittkowski problems with few variables whose functions take no time."""
     slow = {"HS88", "HS89", "HS90", "HS91", "HS92", "HS105"}
     names = [name for name in problems.HOCK_SCHITTKOWSKI if name not in slow]
-    return [name for name in names if problems.load(name).n <= MOST_VARIABLES]
+    return tuple(name for name in names if problems.load(name).n <= MOST_VARIABLES and name in best_values())
 
 
 def run(name: str, solver: str, level: float, kind: str, seed: int) -> dict[str, Any]:
@@ -214,106 +234,77 @@ def run(name: str, solver: str, level: float, kind: str, seed: int) -> dict[str,
         x, success, message = np.asarray(result.x), bool(result.success), str(result.message)[:60]
         status, own = getattr(result, "status", None), getattr(result, "nfev", None)
     except OutOfBudget:
-        x, message = problem.points[-1], "out of budget"
+        x, message = problem.last, "out of budget"
     except Exception as error:  # whatever a peer raises counts as its failure
         message = f"{type(error).__name__}: {error}"[:200]
     seconds = time.process_time() - begun
-    plain = problems.load(name)
-    plain.start()
+    plain, known = problem.plain, best_values()[name]
     inside = np.clip(x, plain.xl, plain.xu)
-    rows = plain.con(inside)
-    broken = np.where(plain.equality, np.abs(rows), np.maximum(rows, 0.0))
     return {
         "problem": name, "solver": solver, "level": level, "kind": kind, "seed": seed, "n": plain.n,
-        "f": plain.fun(inside), "violation": float(broken.max(initial=0.0)), "success": success,
-        "status": None if status is None else int(status), "message": message, "points": len(problem.cache),
+        "f": plain.fun(inside), "violation": problem.violation(inside, plain.nonlinear(inside)),
+        "success": success, "status": None if status is None else int(status), "message": message,
+        "points": len(problem.cache), "first": [problem.first(tau, known) for tau in ACCURACIES],
         "nfev": None if own is None else int(own), "seconds": round(seconds, 3),
+        "in_functions": round(plain.seconds, 3),
     }  # fmt: skip
 
 
-def solved(record: dict[str, Any], tau: float, best: dict[str, float]) -> bool:
+@functools.cache
+def best_values() -> dict[str, float]:
+    """The best known objective of every problem."""
+    values: dict[str, float] = json.loads((HERE / "best_values.json").read_text())
+    return values
+
+
+def held_back(name: str) -> bool:
+    """Whether nothing was tuned on a problem."""
+    return chosen().index(name) % HELD_BACK == 0
+
+
+def solved(record: dict[str, Any], tau: float) -> bool:
     """Whether the answer is within τ of the best known one."""
-    known = best[record["problem"]]
+    known = best_values()[record["problem"]]
     return bool(record["violation"] <= tau and record["f"] <= known + tau * max(1.0, abs(known)))
 
 
-def table(records: Iterable[dict[str, Any]], best: dict[str, float], only: Callable[[str], bool]) -> str:
-    """Per cent solved by level, kind and τ, with the median of simulations/(n + 1)."""
-    records = [r for r in records if only(r["problem"])]
-    lines = []
-    for kind in ("random", "deterministic"):
-        for level in LEVELS:
-            here = [r for r in records if r["level"] == level and r["kind"] == kind]
-            if not here:
-                continue
-            taus = TAUS.get(level, FINE)
-            lines += ["", f"**{kind} noise {level:g}**", ""]
-            head = " | ".join(f"τ = {tau:g}" for tau in taus)
-            lines += [f"| | {head} | simulations/(n+1) | runs |", "|---|" + "--:|" * (len(taus) + 2)]
-            for solver in SOLVERS:
-                mine = [r for r in here if r["solver"] == solver]
-                if mine:
-                    shares = [100.0 * np.mean([solved(r, tau, best) for r in mine]) for tau in taus]
-                    spent = np.median([r["points"] / (r["n"] + 1) for r in mine])
-                    cells = " | ".join(f"{share:.0f}" for share in shares)
-                    lines.append(f"| {solver} | {cells} | {spent:.0f} | {len(mine)} |")
-    return "\n".join(lines)
+def key(record: dict[str, Any]) -> tuple[Any, ...]:
+    """What was solved by whom."""
+    return tuple(record[name] for name in ("problem", "solver", "level", "kind", "seed"))
 
 
-def floor_is_true(records: Iterable[dict[str, Any]], best: dict[str, float]) -> tuple[int, int]:
-    """How many claims of a noise floor are true within ten times the noise, of how many."""
-    claims = [r for r in records if r["solver"].startswith("softpenalty") and r["success"]]
-    return sum(solved(r, 10.0 * r["level"], best) for r in claims), len(claims)
+def read(path: Path) -> list[dict[str, Any]]:
+    """All records on file."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [json.loads(line) for line in lines]
 
 
 def main() -> None:
-    """Run what is missing, and print or write the tables."""
+    """Run what is missing, or write the page."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--levels", type=float, nargs="+", default=list(LEVELS))
     parser.add_argument("--kinds", nargs="+", default=["random", "deterministic"])
-    parser.add_argument("--solvers", nargs="+", default=list(SOLVERS))
+    parser.add_argument("--solvers", nargs="+", default=list(COMPARED), choices=list(SOLVERS))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--problems", nargs="+")
-    parser.add_argument("--records", type=Path, default=HERE / "noise.jsonl")
-    parser.add_argument("--report", action="store_true", help="write NOISE.md")
+    parser.add_argument("--records", type=Path, default=RECORDS)
+    parser.add_argument("--report", action="store_true", help="run nothing, write NOISE.md and its figures")
     arguments = parser.parse_args()
-    best = json.loads((HERE / "best_values.json").read_text())
-    names = [name for name in arguments.problems or chosen() if name in best]
-    kept = arguments.records.read_text().splitlines() if arguments.records.exists() else []
-    records = [json.loads(line) for line in kept]
-    done = {(r["problem"], r["solver"], r["level"], r["kind"], r["seed"]) for r in records}
-    with arguments.records.open("a") as file:
-        for kind in arguments.kinds:
-            for level in arguments.levels:
-                for seed in range(arguments.seeds):
-                    for name in names:
-                        for solver in arguments.solvers:
-                            if (name, solver, level, kind, seed) in done:
-                                continue
-                            record = run(name, solver, level, kind, seed)
-                            records.append(record)
-                            file.write(json.dumps(record) + "\n")
-                            file.flush()
-    order = {name: i for i, name in enumerate(chosen())}
-    records = [r for r in records if r["problem"] in order and r["problem"] in best]
-
-    def held_back(name: str) -> bool:
-        return order[name] % HELD_BACK == 0
-
-    parts = [
-        "## All problems", table(records, best, lambda name: True),
-        "", "## The third that nothing was tuned on", table(records, best, held_back),
-        "", "## The rest", table(records, best, lambda name: not held_back(name)),
-        "", "Claims of a noise floor that are true within ten times the noise: {} of {}.".format(
-            *floor_is_true(records, best)
-        ),
-    ]  # fmt: skip
-    text = "\n".join(parts)
-    print(text)
     if arguments.report:
-        (HERE / "NOISE.md").write_text(f"# Noisy functions\n\n{__doc__.split('::')[0].strip()}\n\n{text}\n")
+        from . import noise_page
+
+        noise_page.write(read(arguments.records))
+        return
+    done = {key(record) for record in read(arguments.records)}
+    arguments.records.parent.mkdir(parents=True, exist_ok=True)
+    for kind, level, seed in itertools.product(arguments.kinds, arguments.levels, range(arguments.seeds)):
+        for name, solver in itertools.product(arguments.problems or chosen(), arguments.solvers):
+            if (name, solver, level, kind, seed) not in done:
+                line = json.dumps(run(name, solver, level, kind, seed)) + "\n"
+                with arguments.records.open("a") as file:
+                    file.write(line)
 
 
 if __name__ == "__main__":

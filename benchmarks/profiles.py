@@ -118,3 +118,56 @@ def save(path: Path, draw, *arguments, size: tuple[float, float] = (8.2, 4.4)) -
         figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
         figure.savefig(path.with_suffix(".png"), dpi=150)
         plt.close(figure)
+
+
+DATA_STYLES = {
+    "softpenalty": ("#0072B2", "-"),
+    "SciPy COBYLA": ("#D55E00", "-"),
+    "COBYQA": ("#009E73", (0, (5, 1.5))),
+    "NLopt COBYLA": ("#CC79A7", (0, (4, 1.5, 1, 1.5))),
+    "SLSQP (steps √noise)": ("#888888", (0, (1, 1.2))),
+}
+
+
+def save_data_profiles(
+    path: Path, budgets: np.ndarray, curves: dict[tuple[float, float], dict[str, list[float]]]
+) -> None:
+    """Draw data profiles, a panel for each (noise, τ), and save them as SVG and PNG.
+
+    Parameters
+    ----------
+    budgets
+        Simulations/(n + 1).
+    curves
+        By noise and τ, per cent of runs solved by every solver within each of the budgets.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with plt.rc_context({"svg.hashsalt": "softpenalty", "font.size": 9.5, "svg.fonttype": "path"}):
+        rows = (len(curves) + 3) // 3
+        figure, panels = plt.subplots(
+            rows, 3, figsize=(8.2, 2.6 * rows), layout="constrained", sharey=True, squeeze=False
+        )
+        for axes, ((level, tau), found) in zip(panels.flat, curves.items(), strict=False):
+            for solver, shares in found.items():
+                color, dashes = DATA_STYLES[solver]
+                ours = solver.startswith(OURS)
+                axes.plot(
+                    budgets, shares, drawstyle="steps-post", color=color, linestyle=dashes, label=solver,
+                    linewidth=2.4 if ours else 1.4, zorder=3 if ours else 2,
+                )  # fmt: skip
+            axes.set_title(f"noise {level:g}, τ = {tau:g}", fontsize=9.5)
+            axes.set_xlim(0.0, budgets[-1])
+            axes.set_ylim(0.0, 100.0)
+            axes.grid(color="#dddddd", linewidth=0.6)
+            axes.spines[["top", "right"]].set_visible(False)
+        handles, labels = panels.flat[0].get_legend_handles_labels()
+        for axes in panels.flat[len(curves) :]:
+            axes.set_axis_off()
+        panels.flat[len(curves)].legend(
+            handles, labels, loc="center", frameon=False, fontsize=8.5, handlelength=3.2
+        )
+        figure.supxlabel("simulations/(n + 1)", fontsize=9.5)
+        figure.supylabel("runs with a point within τ, %", fontsize=9.5)
+        figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
+        figure.savefig(path.with_suffix(".png"), dpi=150)
+        plt.close(figure)

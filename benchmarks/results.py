@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import re
 import tomllib
 from collections.abc import Iterable
 from datetime import date
@@ -14,23 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from . import comparison, judge, problems, profiles, records
+from . import comparison, judge, noise_page, problems, profiles, records
 from .comparison import Comparison, functions, gradients, own_time, pair
 from .judge import power
+from .markdown import table
 from .peers import OURS, PEERS
 
 HOME = Path(__file__).parent
 REFERENCE = "slsqp"
 DERIVATIVES = {0: "none", 1: "first", 2: "first, second"}
-
-
-def table(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """A Markdown table; columns of numbers are aligned on the right."""
-    header = list(header)
-    lines = [[str(cell) for cell in row] for row in rows]
-    numeric = [all(re.match(r"[-+\d–]", cell) for cell in column) for column in zip(*lines, strict=True)]
-    rule = ["--:" if right else "---" for right in numeric] or ["---"] * len(header)
-    return "\n".join("| " + " | ".join(line) + " |" for line in [header, rule, *lines])
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -81,6 +72,8 @@ def write(folder: Path, page: Path = HOME / "RESULTS.md") -> Path:
     ]
     if scaling:
         parts += ["## Cost against size", scaling_section(scaling, times)]
+    if noisy := noise_page.section():
+        parts += ["## Noisy functions", noisy]
     if outside:
         parts += ["## optiprofiler's own score", outside_section(outside)]
     if rest:

@@ -325,13 +325,21 @@ class Evaluation:
             self._differences.typical = self._typical
         if point.noise is None:
             point.noise = np.zeros(1 + point.values.size)
-        sample, split = Sample(self.functions, tuple(chosen)), self._split(point.values)
+        split = self._split(point.values)
+        # Linear functions cost nothing; with them the answer is complete and kept where that is asked for.
+        linear = {i for i, block in enumerate(self.blocks) if block.matrix is not None}
+        whole = self.calls.record is not None and scheme != "cs"
+        whole = whole and {*chosen, *linear} >= set(range(OBJECTIVE, len(self.blocks)))
+        sample = self._all if whole else Sample(self.functions, tuple(chosen))
+        wanted = [i - OBJECTIVE for i in chosen] if whole else list(range(len(chosen)))
         here = np.concatenate([[point.objective] if i == OBJECTIVE else split[i] for i in chosen])
         failed = np.full(here.size, np.nan)
 
         def evaluate(points: list[Array]) -> Array:
             answers = self.calls.sample(sample, points) if points else []
-            rows = [failed if parts is None else np.concatenate(parts) for parts in answers]
+            rows = [
+                failed if parts is None else np.concatenate([parts[i] for i in wanted]) for parts in answers
+            ]
             return np.array(rows).reshape(-1, here.size)
 
         unbounded = np.full(x.size, -np.inf), np.full(x.size, np.inf)

@@ -13,7 +13,7 @@ from ..types import Array
 from .result import History, Result
 from .status import Status
 
-__all__ = ["StopError", "Watch", "read_callback"]
+__all__ = ["Row", "StopError", "Watch", "made", "read_callback"]
 
 Tell = Callable[[Result], bool]  # what a callback has become: True stops
 Row = dict[str, Any] | tuple[Any, ...]  # of the history; a tuple of `nit`, and of what makes the row of what
@@ -61,10 +61,10 @@ class Watch:
         """Take in an iteration at x (n,) and tell the user; the reason to stop, if there is one."""
         self.rows.append(row)
         if self.show is not None or self.tell is not None:
-            made = _made(row)
+            shown = made(row)
             if self.show is not None:
-                self.show(x, made)
-            if self.tell is not None and self.tell(Result(x=x.copy(), **made)):
+                self.show(x, shown)
+            if self.tell is not None and self.tell(Result(x=x.copy(), **shown)):
                 return Status.CALLBACK
         return self.reached(_number(row))
 
@@ -75,7 +75,7 @@ class Watch:
 
     def history(self) -> History:
         """All iterations."""
-        return History(map(_made, self.rows))
+        return History(map(made, self.rows))
 
     def keep(self, candidate: Any, rank: Any) -> None:
         """Make ``candidate`` the best if its ``rank`` is lower than that of all before it."""
@@ -105,9 +105,10 @@ class Watch:
         return None
 
 
-def _made(row: Row) -> dict[str, Any]:
-    made: dict[str, Any] = row if isinstance(row, dict) else row[1](row[0], *row[2:])
-    return made
+def made(row: Row) -> dict[str, Any]:
+    """The row of the history as it is shown."""
+    finished: dict[str, Any] = row if isinstance(row, dict) else row[1](row[0], *row[2:])
+    return finished
 
 
 def _number(row: Row) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from softpenalty.solve.noisy.cloud import Cloud
-from softpenalty.solve.noisy.fit import FULL_UP_TO, Basis, regress
+from softpenalty.solve.noisy.fit import Basis, regress
 from softpenalty.solve.noisy.sampling import informative_points
 
 RADII = (1e-2, 0.2)
@@ -16,12 +16,10 @@ def quadratic(n, seed):
     random = np.random.default_rng(seed)
     c, g, H = random.normal(), random.normal(size=n), random.normal(size=(n, n))
     H = H + H.T
-    if n > FULL_UP_TO:
-        H = np.diag(H.diagonal())
     return lambda u: c + g @ u + 0.5 * u @ H @ u, g, H
 
 
-@pytest.mark.parametrize("n", [1, 3, 6, FULL_UP_TO + 2])
+@pytest.mark.parametrize("n", [1, 3, 6, 14])
 def test_quadratics_are_reproduced(n):
     random = np.random.default_rng(n)
     (one, g, H), (other, _, _) = quadratic(n, 1), quadratic(n, 2)

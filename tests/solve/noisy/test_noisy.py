@@ -162,14 +162,74 @@ def test_fixed_variables_stay_and_bounds_hold():
     assert (points[:, 1] == 7.0).all()
 
 
-def test_more_variables_than_full_models_can_afford():
-    noise = Noise(1e-4)
-    target = np.linspace(-1.0, 1.0, 15)
-    result = minimize(noise(lambda x: ((x - target) ** 2).sum()), np.zeros(15), noise=1e-4)
+def coupled(n):
+    """A chain in discs: each variable bends with its neighbour, and half of the discs are active."""
+
+    def fun(x):
+        return float(((x[1:] - 0.5 * x[:-1] ** 2) ** 2).sum() + 0.5 * ((x - 1.0) ** 2).sum())
+
+    return fun, lambda x: x[0::2] ** 2 + x[1::2] ** 2, np.full(n, 0.3)
+
+
+@pytest.mark.parametrize("n", [20, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("level", [1e-3, 1e-5])
+def test_many_coupled_variables(n, level):
+    fun, discs, x0 = coupled(n)
+    exact = minimize(fun, x0, constraints=Constraint(discs, "<", 0.5))
+    random = np.random.default_rng(n)
+
+    def noisy(function):
+        def call(x):
+            value = function(x)
+            return value + level * np.maximum(1.0, np.abs(value)) * random.standard_normal(np.shape(value))
+
+        return call
+
+    result = minimize(
+        noisy(fun), x0, constraints=Constraint(noisy(discs), "<", 0.5), noise="auto", maxfev=100 * (n + 1)
+    )
     assert result.success
-    assert ((result.x - target) ** 2).sum() < 1e-3
+    # One function value is off by 5 to 8 levels here; ten variables and more add up.
+    assert abs(fun(result.x) - exact.fun) <= 30.0 * level
+    assert discs(result.x).max() <= 0.5 + 3.0 * level
+
+
+def test_too_many_variables_are_refused():
     with pytest.raises(ValueError, match="takes 1 to 30 free variables; got 31"):
         minimize(lambda x: x @ x, np.ones(31), noise=1e-3)
+
+
+def test_little_noise_costs_little_more_than_none():
+    smooth = minimize(**corner(lambda function: function))
+    result = minimize(**corner(Noise(1e-8)), noise="auto")
+    assert result.success and result.nfev <= 2.5 * smooth.nfev
+    # Points of differences are known too, though the linear row was never asked for there.
+    assert len(result.evaluations.x) == result.nfev == result.simulations
+    np.testing.assert_allclose(result.evaluations.values[:, 1], result.evaluations.x.sum(axis=1))
+
+
+def test_limits_hold_on_the_way_to_the_noise():
+    for most in (8, 12, 20):
+        result = minimize(**corner(Noise(1e-8)), noise=1e-8, maxfev=most)
+        assert result.nfev <= most
+    calls = []
+    result = minimize(**corner(Noise(1e-8)), noise=1e-8, callback=lambda x: calls.append(x) or stop(calls))
+    assert result.status == Status.CALLBACK.number and len(calls) == 2
+
+
+def stop(calls):
+    if len(calls) == 2:
+        raise StopIteration
+
+
+def test_rows_without_a_multiplier_are_not_lost():
+    """Where the objective is flat on the row, weights vanish with the multiplier."""
+    noise = Noise(1e-6)
+    circle = Constraint(noise(lambda x: x @ x), "=", 1.0)
+    result = minimize(
+        noise(lambda x: (x[0] - 1.0) ** 4 + x[1] ** 4), [2.0, 1.0], constraints=circle, noise=1e-6
+    )
+    assert abs(result.x @ result.x - 1.0) < 1e-5
 
 
 def test_other_methods_do_not_take_noise():

@@ -17,7 +17,6 @@ from .cloud import Cloud
 
 __all__ = ["Basis", "Models", "regress"]
 
-FULL_UP_TO = 12  # variables with all second derivatives; beyond it, only those of each variable alone
 MORE_POINTS = (3, 10)  # points taken into account at least: so many a column, and so many more
 GRADIENT_RIDGE = 1e-8  # share of the ridge on second derivatives that gradients get
 
@@ -27,7 +26,7 @@ class Basis:
 
     def __init__(self, n: int) -> None:
         self.n = n
-        self.i, self.j = np.triu_indices(n) if n <= FULL_UP_TO else (np.arange(n), np.arange(n))
+        self.i, self.j = np.triu_indices(n)
         self.factor = np.where(self.i == self.j, 0.5, 1.0)
         self.columns = 1 + n + self.i.size
 

@@ -7,9 +7,8 @@ could be noise. One iteration is the body of `NoisySearch.run`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from scipy.linalg import null_space
 
 from ...problem.problem import Problem
 from ...types import Array, Indices, Mask
@@ -22,14 +21,17 @@ from ..sqp.stopping import UNBOUNDED_FALL
 from ..sqp.subproblem.steering import Step, Subproblem
 from ..status import Status
 from ..watch import StopError, Watch
+from .approach import Begin
 from .cloud import Cloud
 from .fit import Basis, Models, regress
 from .sampling import informative_points
+from .view import Linearized, View, linear_parts
 
-__all__ = ["Linearized", "NoisySearch", "View"]
+__all__ = ["NoisySearch"]
 
 LARGEST_SHARE, SMALLEST_SHARE = 0.02, 1e-16  # of noise in curvature, from which the radii follow
 FIRST_RADIUS = 1.0  # of the trust region, in units of the variables' sizes
+BEGIN_WITHIN = 10.0  # ... at first, in smallest radii, where another method has come this far
 REGULARIZED = 1e-5  # times the largest entry, on the diagonal of the matrix
 LARGEST_MULTIPLIER = 1e3  # relative to the gradient, that second derivatives are weighted by
 LIGHTEST, LIGHT, HEAVIEST = 10.0, 3.0, 1e4  # elastic weight: by gradient, by multiplier, at most by gradient
@@ -39,28 +41,13 @@ GOOD, POOR = 0.7, 0.3  # shares from which the region grows, and below which it 
 FULL_STEP = 0.9  # of the region, for it to grow
 CERTAINLY_NOISE = 2.0  # times the noise of the merit, added to both sides of the test
 FLOOR, FLOOR_TIMES = 0.3, 8  # a predicted fall below this share of the noise, so many times, is the end
+SURE, SURE_TIMES = 0.05, 2  # ... or so few times, where errors of the gradients hide no more than this share
+KNOWN = 0.3  # ... and the values at the centre are known to this share of their noise
+EMPTY = 1e-3  # a step of this share of the smallest region is none
 LEFT = 2.0  # ... unless it exceeds so many times the noise in between
 OVERRATED, SPARE = 5.0, 3.0  # noise so many times what the models leave, with so many points to tell, is none
 IDLE_TIMES = 24  # rejected or empty steps in the smallest region, which end it too
 LEAST_LEVEL = 1e-15  # of relative noise
-
-
-@dataclass(slots=True)
-class Linearized:
-    """What `weigh` reads of a point: gradient (n,) and length (m,) of the rows."""
-
-    g: Array
-    length: Array
-
-
-@dataclass(slots=True)
-class View:
-    """The fitted problem at the centre: models, noise (functions,) and the rows they make."""
-
-    models: Models
-    noise: Array
-    linear: Linearized
-    local: Local
 
 
 class NoisySearch:
@@ -99,6 +86,7 @@ class NoisySearch:
         self.lower, self.upper = problem.lower[free] / size, problem.upper[free] / size
         self.basis = Basis(self.n)
         self.equality: Mask = problem.rows.equality
+        self.floor = problem.rows.floor
         self.violations = problem.rows.broken
         self.subproblem = Subproblem(self.equality, self.n, LIGHTEST, watch.deadline)
         self.linear_values, self.linear_jacobian = linear_parts(problem, free, size)
@@ -111,11 +99,17 @@ class NoisySearch:
         self.curvature = np.maximum(
             1.0, np.abs(cloud.values[0])
         )  # size of each function's second derivatives
-        self.iteration = self.floor = self.idle = 0
-        self.first = True
+        self.iteration = self.quiet = self.idle = 0
+        self.first, self.begun = True, False
         self.f_start = float(cloud.values[0, 0])
         self.radii = self._radii(None, None)
         self.view: View | None = None
+
+    def begin_at(self, begin: Begin) -> None:
+        """Begin where another method has ended."""
+        self.centre = np.clip(begin.x[self.free] / self.size, self.lower, self.upper)
+        self.y = begin.y.copy()  # of unit rows once their lengths are known
+        self.iteration, self.first, self.begun = begin.iterations, False, True
 
     # What is known -----------------------------------------------------------------------------------
 
@@ -190,8 +184,12 @@ class NoisySearch:
         """Iterate until the noise floor or a limit."""
         try:
             self.explore(self.n)
-            steep = np.sqrt((self.fit().models.J ** 2).sum(axis=1))
+            view = self.fit()
+            steep = np.sqrt((view.models.J**2).sum(axis=1))
             self.curvature = np.where(steep > 0.0, steep, self.curvature)
+            if self.begun:
+                self.y = self.y * view.linear.length
+                self.delta = min(self.delta, BEGIN_WITHIN * self.radii[0])
             while True:
                 self.view = view = self.refit()
                 step, B = self.solve(view)
@@ -201,7 +199,7 @@ class NoisySearch:
                     step, B = self.solve(view)
                     plan = self.weigh(view, step, B)
                 self.y, self.z = step.y, step.z
-                status = self.stop(view, step, plan)
+                status = self.stop(view, step, plan, B)
                 if status is not None:
                     return status
                 self.advance(view, step, plan)
@@ -247,6 +245,9 @@ class NoisySearch:
         if step is None:  # numerical trouble: down the gradient
             d = np.clip(-self.delta * g / g_size, lower, upper)
             step = Step(d, np.zeros(self.m), np.zeros(self.n), np.zeros(self.m, dtype=bool), False)
+        if float(np.linalg.norm(step.d)) <= EMPTY * self.radii[0] and self.rows_hold(view):
+            # None: weights that follow its rounding would run away.
+            step = Step(np.zeros(self.n), step.y, step.z, step.corner, step.met)
         return step, B
 
     def weigh(self, view: View, step: Step, B: Array) -> Plan:
@@ -271,17 +272,21 @@ class NoisySearch:
         )
         return bool((view.local.v * view.linear.length <= allowed).all())
 
-    def stop(self, view: View, step: Step, plan: Plan) -> Status | None:
+    def stop(self, view: View, step: Step, plan: Plan, B: Array) -> Status | None:
         """The reason to stop here, if there is one."""
         noise, promised = self.merit_noise(view), self.promised(plan)
         if promised <= FLOOR * noise and self.rows_hold(view):
-            self.floor += 1
+            self.quiet += 1
         elif promised > LEFT * noise:
-            self.floor = 0
-        if self.floor >= FLOOR_TIMES and not self.exhaust and not self.overrated(view):
+            self.quiet = 0
+        sure = self.quiet >= SURE_TIMES and view.models.covariance[0, 0] <= KNOWN**2
+        enough = self.quiet >= FLOOR_TIMES or (sure and self.at_stake(view, B) <= SURE * noise)
+        if enough and not self.exhaust and not self.overrated(view):
+            self.settle(step)
             return Status.NOISE_FLOOR
         if self.idle >= IDLE_TIMES and not self.exhaust and not self.overrated(view):
-            return Status.NOISE_FLOOR if self.rows_hold(view) else Status.NO_PROGRESS
+            self.settle(step)
+            return Status.NOISE_FLOOR if self.rows_hold(self.fit()) else Status.NO_PROGRESS
         if view.models.F[0] < -UNBOUNDED_FALL * max(1.0, abs(self.f_start)) and self.rows_hold(view):
             return Status.UNBOUNDED
         residual = view.linear.g + step.y @ view.local.a + step.z
@@ -298,6 +303,27 @@ class NoisySearch:
         }
         return self.watch.see(self.x, row)
 
+    def settle(self, step: Step) -> None:
+        """Take what the models of all points say; no single value would tell whether it is better."""
+        self.centre = np.clip(self.centre + step.d, self.lower, self.upper)
+
+    def at_stake(self, view: View, B: Array) -> float:
+        """The fall that errors of the gradients hide, on the average, where rows and bounds leave freedom.
+
+        A gradient of the Lagrangian that is wrong by e misplaces the minimizer of the model by B⁻¹e, which
+        costs ½ eᵀB⁻¹e.
+        """
+        loose = self.z == 0.0
+        active = (np.abs(self.y) > 0.0) | self.equality
+        Z = null_space(view.local.a[active][:, loose])
+        if not Z.size:
+            return 0.0
+        y = self.y / view.linear.length
+        variance = view.noise[0] ** 2 + float(((y * view.noise[1 + self.rows.source]) ** 2).sum())
+        errors = Z.T @ view.models.gradient_covariance[np.ix_(loose, loose)] @ Z
+        spread = np.linalg.solve(Z.T @ B[np.ix_(loose, loose)] @ Z, errors)
+        return 0.5 * float(variance) * float(np.trace(spread))
+
     def overrated(self, view: View) -> bool:
         """Whether the models leave much less unexplained than the noise measured, which is then lowered.
 
@@ -312,7 +338,7 @@ class NoisySearch:
             return False
         lower = left / np.maximum(1.0, np.abs(models.F))
         self.level = np.where(too_much, np.maximum(lower, LEAST_LEVEL), self.level)
-        self.floor = self.idle = 0
+        self.quiet = self.idle = 0
         self.radii = self._radii(models, view)
         self.delta = max(self.delta, self.radii[0])
         return True
@@ -323,7 +349,7 @@ class NoisySearch:
         length = float(np.linalg.norm(step.d))
         target = np.clip(self.centre + step.d, self.lower, self.upper)
         smallest = self.delta <= 1.01 * near
-        if length <= 1e-3 * near or (target == self.centre).all():
+        if (target == self.centre).all():
             self.idle += 1
             if not self.explore(self.n):
                 self.idle = IDLE_TIMES
@@ -341,10 +367,13 @@ class NoisySearch:
         ratio = (actual + slack) / (max(fall - 0.5 * plan.curved, 0.0) + slack or 1.0)
         if ratio >= ACCEPTED:
             self.centre = target
-            if ratio >= GOOD and length >= FULL_STEP * self.delta:
+            seen = self.promised(plan) > slack
+            if seen and ratio >= GOOD and length >= FULL_STEP * self.delta:
                 self.delta *= 2.0
             elif ratio < POOR:
                 self.delta = max(0.5 * self.delta, near)
+            elif not seen:  # no farther than the models are true within the noise
+                self.delta = min(self.delta, max(0.5 * self.delta, self.radii[1]))
             self.idle = self.idle + 1 if smallest and self.promised(plan) <= slack else 0
         else:
             self.delta = max((0.25 if ratio < -1.0 else 0.5) * length, 0.5 * near)
@@ -360,19 +389,3 @@ class NoisySearch:
         x, free = self.problem.start.copy(), self.free
         x[free] = np.clip(u * self.size, self.problem.lower[free], self.problem.upper[free])
         return x
-
-
-def linear_parts(problem: Problem, free: Indices, size: Array) -> tuple[Array, Array]:
-    """Values (functions,) at u = 0 and Jacobian (functions, n) of what is linear, 0 for the rest."""
-    functions = 1 + sum(problem.sizes)
-    values, jacobian = np.zeros(functions), np.zeros((functions, free.size))
-    begin = 1
-    for block, count in zip(problem.evaluation.blocks, problem.sizes, strict=True):
-        if block.matrix is not None:
-            matrix = block.matrix.toarray() if hasattr(block.matrix, "toarray") else np.asarray(block.matrix)
-            rest = problem.start.copy()
-            rest[free] = 0.0
-            values[begin : begin + count] = matrix @ rest
-            jacobian[begin : begin + count] = matrix[:, free] * size
-        begin += count
-    return values, jacobian

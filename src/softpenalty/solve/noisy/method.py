@@ -14,13 +14,16 @@ from ..outcome import Outcome, Solution
 from ..status import Status
 from ..tolerances import Tolerances
 from ..watch import StopError, Watch
+from .approach import LITTLE, approach
 from .cloud import Cloud
 from .level import measured_levels, variable_sizes
-from .look import MOST_VARIABLES
+from .look import MOST_VARIABLES, may_be_noisy
 from .loop import LEAST_LEVEL, NoisySearch
 from .uncertainty import uncertainty
 
 __all__ = ["solve_noisy"]
+
+LIMITS = (Status.EVALUATION_LIMIT, Status.ITERATION_LIMIT, Status.TIME_LIMIT)
 
 
 def solve_noisy(problem: Problem, options: Options, watch: Watch) -> Outcome:
@@ -44,13 +47,24 @@ def solve_noisy(problem: Problem, options: Options, watch: Watch) -> Outcome:
         level = noise_levels(problem, options.noise, linear)
     except StopError as stop:
         status = stop.status
+    level = np.where(linear, 0.0, level)
+    begin = None
+    fresh = not isinstance(options.noise, np.ndarray) and options.evaluations is None
+    if status is None and fresh and level.max() <= LITTLE and may_be_noisy(problem):
+        every = np.ones(problem.start.size)
+        every[free] = size
+        begin = approach(problem, options, watch, level, every)
+        if begin.status in (Status.CALLBACK, Status.INTERRUPTED):
+            status = begin.status
+        elif begin.status in LIMITS:  # its own share of them may be less than what is left
+            status = watch.reached(begin.iterations)
     known = [(x, F) for x, F in problem.evaluation.calls.recorded() if (x != problem.start).any()]
     for x, F in known + _given(problem, options.evaluations):
         if (x[fixed] == problem.start[fixed]).all():
             cloud.add(x[free] / size, F)
-    search = NoisySearch(
-        problem, free, np.where(linear, 0.0, level), cloud, size, watch, options.exhaust, told
-    )
+    search = NoisySearch(problem, free, level, cloud, size, watch, options.exhaust, told)
+    if begin is not None:
+        search.begin_at(begin)
     if status is None:
         status = search.run()
     return _outcome(search, status, options)

@@ -6,7 +6,8 @@ import numpy as np
 
 from ...types import Array
 from ..sqp.curvature.convexify import definite
-from .loop import NoisySearch, View
+from .loop import NoisySearch
+from .view import View
 
 __all__ = ["uncertainty"]
 
