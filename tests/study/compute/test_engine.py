@@ -244,3 +244,17 @@ def test_compiled_code_is_kept_where_it_can_be_written(tmp_path, monkeypatch):
     assert cache_folder(tmp_path / "readonly") == str(tmp_path / "cache" / "softpenalty" / "numba")
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/none")
     assert "softpenalty-numba-" in cache_folder(tmp_path / "readonly")
+
+
+@pytest.mark.parametrize("kernel", ["algebraic", "softplus", "quadratic"])
+def test_answers_do_not_depend_on_where_arrays_lie(kernel):
+    """Sums are rounded alike whatever else is in memory: arrays come and go between the solves."""
+    pytest.importorskip("numba")
+    rng, around = np.random.default_rng(0), []
+    for index in range(6):
+        problem, answers = draw("planes", 5, index, seed=2021), set()
+        for _ in range(20):
+            around = [*around[-30:], np.empty(int(rng.integers(1, 40)))]
+            outcome = solve_compiled(problem, kernel=kernel, combination="norm", sigma=15.0, alpha=3e-5)
+            answers.add((outcome.x.tobytes(), outcome.iterations))
+        assert len(answers) == 1

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import exact, fast
 from .line_search import first_step, more_thuente, nocedal_wright
-from .penalized import allocate, borrow_data, borrow_work, dot, gradient, value
+from .penalized import allocate, apart, borrow_data, borrow_work, dot, gradient, value
 
 GRADIENT_TOLERANCE = 1e-5  # max|g| at which SciPy stops
 ITERATIONS_PER_VARIABLE = 200
@@ -57,15 +57,16 @@ def minimize(problem, x0):
     n = x0.size
     owned = allocate(problem)  # its use in the last line keeps it alive for `work`
     data, work = borrow_data(problem), borrow_work(owned)
-    x, old_gradient = x0.copy(), np.empty(n)
-    s, y, y_image = np.empty(n), np.empty(n), np.empty(n)
-    inverse = np.eye(n)
+    x, old_gradient, direction, s, y, y_image = apart(n), apart(n), apart(n), apart(n), apart(n), apart(n)
+    inverse = apart(n * n).reshape(n, n)
+    inverse[:] = np.eye(n)
+    x[:] = x0
     work.trial[:] = x
     f = value(data, work)
     gradient(data, work)
     f_before = f + math.sqrt(dot(work.gradient, work.gradient)) / 2.0
     old_gradient[:] = work.gradient
-    direction = -old_gradient
+    direction[:] = -old_gradient
     iterations = 0
     status = _CONVERGED
     while _largest(old_gradient) > GRADIENT_TOLERANCE:
@@ -98,4 +99,4 @@ def minimize(problem, x0):
         _update(inverse, s, y_image, rho, dot(y, y_image), old_gradient, direction)
     if status == _CONVERGED and not (math.isfinite(f) and math.isfinite(_largest(old_gradient))):
         status = _NOT_FINITE
-    return x, iterations, owned.counts[0], status
+    return x.copy(), iterations, owned.counts[0], status

@@ -18,6 +18,8 @@ from ...design.published import DIFFERENCE_INTERVAL as INTERVAL
 from . import exact, fast
 from .kernels import slope, terms
 
+_DISTANCE = 64  # numbers between two arrays: several vectors of any processor
+
 
 class Penalized(NamedTuple):
     """A problem with the penalty of one configuration.
@@ -89,12 +91,22 @@ def borrow_work(work):
 
 
 @exact
+def apart(size):
+    """An array (size,) to be written to, with nothing else near it in memory.
+
+    Loops are compiled twice, with vector instructions and without; which one runs, and so how sums are
+    rounded, would depend on whether the array written to happens to lie next to one that is read.
+    """
+    return np.empty(size + 2 * _DISTANCE)[_DISTANCE : _DISTANCE + size]
+
+
+@exact
 def allocate(data):
     """The arrays for a trial with this penalized function."""
     n = data.objective.size
     entries = data.rows.size
     size = 2 * n if data.spheres else 4 * entries
-    shifted_sigma = np.empty(size)
+    shifted_sigma = apart(size)
     if data.spheres:
         shifted_sigma[:] = data.sigma[0]
     else:
@@ -102,8 +114,8 @@ def allocate(data):
             shifted_sigma[k] = shifted_sigma[2 * entries + k] = data.sigma[data.rows[k]]
             shifted_sigma[entries + k] = shifted_sigma[3 * entries + k] = data.sigma[n + data.rows[k]]
     return Work(
-        np.empty(n), np.empty(n), np.empty(2), np.empty(2 * n), np.empty(2 * n), np.empty(n),
-        np.empty(size), shifted_sigma, np.empty(size), np.zeros(1, np.int64),
+        apart(n), apart(n), apart(2), apart(2 * n), apart(2 * n), apart(n),
+        apart(size), shifted_sigma, apart(size), np.zeros(1, np.int64),
     )  # fmt: skip
 
 
