@@ -45,7 +45,7 @@ def visit(
     fixed = ("--allow-file-access-from-files", "--virtual-time-budget=20000", "--window-size=1400,900")
     for attempt in range(
         ATTEMPTS
-    ):  # on a busy machine the first frame may come when the virtual time is over
+    ):  # on a busy machine the first frame may come too late
         document, console = browse(outer, place / f"profile-{attempt}", *fixed, *options)
         assert console == []
         found = re.search(r'<pre id="seen">(.+?)</pre>', document, flags=re.DOTALL)
