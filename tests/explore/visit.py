@@ -43,9 +43,7 @@ def visit(
         encoding="utf-8",
     )
     fixed = ("--allow-file-access-from-files", "--virtual-time-budget=20000", "--window-size=1400,900")
-    for attempt in range(
-        ATTEMPTS
-    ):  # on a busy machine the first frame may come too late
+    for attempt in range(ATTEMPTS):  # on a busy machine the first frame may come too late
         document, console = browse(outer, place / f"profile-{attempt}", *fixed, *options)
         assert console == []
         found = re.search(r'<pre id="seen">(.+?)</pre>', document, flags=re.DOTALL)
