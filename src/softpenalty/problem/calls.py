@@ -63,7 +63,7 @@ class Calls:
         self.points = self.failures = 0
         self.messages: dict[str, str] = {}
         self.last_failure: Exception | None = None
-        self._all = Sample(functions)
+        self.everything = Sample(functions)  #: all functions, as they are asked together
 
     def sample(self, sample: Sample, points: list[Array]) -> list[list[Array] | None]:
         """What the functions of `sample` return at some points (n,), None where one of them failed."""
@@ -79,7 +79,7 @@ class Calls:
         """Objective, values (k,), their numbers, and the gradient if it comes along; None for a failure."""
         plain = self.record is None and self.journal is None and self.alone is map
         if not plain or self.functions.both:
-            (parts,) = self.sample(self._all, [x])
+            (parts,) = self.sample(self.everything, [x])
             if parts is None:
                 return None
             gradient = parts.pop() if self.functions.both else None

@@ -92,7 +92,6 @@ class Evaluation:
         self.sizes: list[int] | None = None  #: how many values each block has, known after the first call
         self.njev = 0  #: points at which derivatives were asked for
         self.nhev = 0  #: points at which second derivatives were asked for
-        self._all = Sample(self.functions)
         self.last_noise: Array | None = None  #: see `noise`, at the last point differenced
         self._scheme = "2-point"  # for functions whose differences are left to us
         self._points: dict[bytes, Answer] = {}
@@ -120,7 +119,7 @@ class Evaluation:
         """Return objective and values (1 + k,) at several points (n,) at once, NaN where one failed."""
         failed = np.full(1 + sum(self.sizes or ()), np.nan)
         both = self.functions.both
-        answers = self.calls.sample(self._all, points) if points else []
+        answers = self.calls.sample(self.calls.everything, points) if points else []
         return [
             failed if parts is None else np.concatenate(parts[:-1] if both else parts) for parts in answers
         ]
@@ -143,12 +142,7 @@ class Evaluation:
         """Return central differences (k_i, n) of some functions at x, −1 for the objective."""
         point = self._at(x)
         apart = Answer(point.objective, point.values)  # so that nothing is remembered of it
-        by_steps: dict[int, list[int]] = {}
-        for i in chosen:
-            by_steps.setdefault(id(self.steps_of(i)), []).append(i)
-        parts: dict[int, Array] = {}
-        for alike in by_steps.values():
-            parts.update(zip(alike, self._difference(x, apart, "3-point", alike), strict=True))
+        parts = self._differenced(x, apart, dict.fromkeys(chosen, "3-point"))
         return [parts[i] for i in chosen]
 
     def pin(self, x: Array) -> None:
@@ -292,20 +286,19 @@ class Evaluation:
             point.gradient, point.jacobian = found or (np.full(n, np.nan), np.full((sum(sizes), n), np.nan))
             return
         parts: dict[int, Any] = {} if point.gradient is None else {OBJECTIVE: point.gradient}
-        wanted: dict[tuple[str, int], list[int]] = {}  # scheme and whose steps → functions
+        schemes: dict[int, str] = {}
         for i in range(OBJECTIVE, len(self.blocks)):
             jac = self.functions.jac if i == OBJECTIVE else self.blocks[i].jac
             if i in parts:
                 continue
             if not callable(jac):
-                wanted.setdefault((jac or self._scheme, id(self.steps_of(i))), []).append(i)
+                schemes[i] = jac or self._scheme
                 continue
             parts[i] = self._given(i, x)
             if parts[i] is None:
                 point.gradient, point.jacobian = np.full(n, np.nan), np.full((sum(sizes), n), np.nan)
                 return
-        for (scheme, _), chosen in wanted.items():
-            parts.update(zip(chosen, self._difference(x, point, scheme, chosen, lower_order), strict=True))
+        parts.update(self._differenced(x, point, schemes, lower_order))
         point.gradient = parts[OBJECTIVE].ravel()
         point.jacobian = stack([parts[i] for i in range(len(self.blocks))], n)
 
@@ -315,6 +308,18 @@ class Evaluation:
             return self.calls.derivative("gradient", x, lambda: self.functions.gradient(x))
         size = (self.sizes or [])[i]
         return self.calls.derivative(f"jacobian {i}", x, lambda: self.functions.jacobian(i, x, size))
+
+    def _differenced(
+        self, x: Array, point: Answer, schemes: dict[int, str], lower_order: bool = True
+    ) -> dict[int, Array]:
+        """Return the Jacobians (k_i, n) of functions by their schemes; those alike share their points."""
+        alike: dict[tuple[str, int], list[int]] = {}  # scheme and whose steps → functions
+        for i, scheme in schemes.items():
+            alike.setdefault((scheme, id(self.steps_of(i))), []).append(i)
+        parts: dict[int, Array] = {}
+        for (scheme, _), chosen in alike.items():
+            parts.update(zip(chosen, self._difference(x, point, scheme, chosen, lower_order), strict=True))
+        return parts
 
     def _difference(
         self, x: Array, point: Answer, scheme: str, chosen: list[int], lower_order: bool = True
@@ -330,7 +335,7 @@ class Evaluation:
         linear = {i for i, block in enumerate(self.blocks) if block.matrix is not None}
         whole = self.calls.record is not None and scheme != "cs"
         whole = whole and {*chosen, *linear} >= set(range(OBJECTIVE, len(self.blocks)))
-        sample = self._all if whole else Sample(self.functions, tuple(chosen))
+        sample = self.calls.everything if whole else Sample(self.functions, tuple(chosen))
         wanted = [i - OBJECTIVE for i in chosen] if whole else list(range(len(chosen)))
         here = np.concatenate([[point.objective] if i == OBJECTIVE else split[i] for i in chosen])
         failed = np.full(here.size, np.nan)
