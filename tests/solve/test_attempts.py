@@ -22,7 +22,7 @@ from softpenalty.solve.sqp.merit import (
 )
 from softpenalty.solve.sqp.model import Point
 from softpenalty.solve.sqp.recovery import MAX_RESTARTS
-from softpenalty.solve.sqp.state import FIRST, SECOND, Ending, Iterate, linearize
+from softpenalty.solve.sqp.state import FIRST, SECOND, Ending, Iterate, linearize, rank
 from softpenalty.solve.sqp.subproblem.steering import Step, Subproblem
 from softpenalty.solve.status import Status
 from softpenalty.solve.tolerances import Tolerances
@@ -73,11 +73,11 @@ def test_the_merit_is_balanced_where_that_promises_enough_and_else_exact():
         equality = rng.random(3) < 0.5
         floor = np.where(equality, -1.0, 0.0)
         local = linearize(Point(np.zeros(3), 0.0, r, g, np.diag(lengths), lengths), floor)
-        rows = local.a, local.b, local.v, floor
-        shares = 2.0, EXACT_SHARE, EXACT_GOAL
-        plan = weigh_step(g, float(d @ d), *rows, d, y, np.zeros(3), lengths, *shares)
         step = Step(d, y, np.zeros(3), equality, True)
-        merit, fall = choose(equality, local, step, plan)
+        point = Point(np.zeros(3), 0.0, r, g, np.diag(lengths), lengths)
+        shares = 2.0, EXACT_SHARE, EXACT_GOAL
+        plan = weigh_step(point, float(d @ d), local, step, floor, np.zeros(3), *shares)
+        merit, fall = choose(equality, local, step, plan, ALPHA, BALANCED_SHARE)
         balanced = BalancedMerit(y, plan.weights, equality, ALPHA)
         promised = balanced.penalty(local.b) - balanced.penalty(local.b + plan.change) - plan.slope
         if promised >= BALANCED_SHARE * plan.curved:
@@ -115,10 +115,10 @@ def test_weights_that_promise_too_little_are_raised_to_the_goal():
     one, none = np.ones(1), np.zeros(1)
     # One row, met by a step of −1 along which nothing else changes; a curvature of 10 asks for more than 2·y.
     for y, expected in ((0.1, EXACT_GOAL * 10.0), (4.0, 2.0 * 4.0)):
-        plan = weigh_step(
-            none, 10.0, np.ones((1, 1)), one, one, none, -one, y * one, none, one,
-            2.0, EXACT_SHARE, EXACT_GOAL,
-        )  # fmt: skip
+        point = Point(none, 0.0, one, none, np.ones((1, 1)), one)
+        step = Step(-one, y * one, none, np.array([True]), True)
+        shares = 2.0, EXACT_SHARE, EXACT_GOAL
+        plan = weigh_step(point, 10.0, linearize(point, none), step, none, none, *shares)
         assert (plan.curved, plan.predicted) == (10.0, expected)
         np.testing.assert_array_equal(plan.weights, expected)
 
@@ -226,7 +226,7 @@ def test_of_all_points_the_better_one_is_kept(first, second, kept):
         point, measure = SimpleNamespace(f=f), SimpleNamespace(violation=violation)
         nothing: Any = None
         iterate = Iterate(point, nothing, nothing, measure, violation, 0.0, nothing, 0)
-        watch.keep(iterate, iterate.rank(Tolerances().feasibility))
+        watch.keep(iterate, rank(iterate, Tolerances().feasibility))
     assert watch.best.point.f == (first, second)[kept][0]
 
 

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import fields
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ import softpenalty.solve.minimize  # marks all functions
 from softpenalty import core
 from softpenalty.solve.sqp.curvature.secant import SETTINGS as SECANT
 from softpenalty.solve.sqp.subproblem.path import SETTINGS as PATH
-from softpenalty.solve.tolerances import Sizes
 
 try:
     TWINS: dict[str, Callable[..., Any]] = {
@@ -91,31 +89,42 @@ def test_rows_and_merits(n, m, seed):
     y = rng.normal(size=m)
     point = TWINS["Point"](x, 3.0, r, g, A, lengths)
     local, M = alike("linearize", "Local", point, floor), rng.normal(size=(n, n))
-    curved = agree("curvature_along", M @ M.T, d, rtol=1e-10)
-    rows = local.a, local.b, local.v, floor
-    plan = alike("weigh_step", "Plan", g, curved, *rows, d, y, weights, lengths, 2.0, 0.1, 0.5, rtol=1e-10)
+    step = TWINS["Step"](d, y, z, equality, True)
+    for B in (M @ M.T, 3.0):
+        plan = alike("weigh_step", "Plan", point, B, local, step, floor, weights, 2.0, 0.1, 0.5, rtol=1e-10)
     for units in (None, lengths):
         for name, more in (("BalancedMerit", [0.1]), ("ExactMerit", [])):
             merits = [kind(y, weights, equality, *more) if more else kind(weights, equality)
                 for kind in (TWINS[name], core.REFERENCES[name])]  # fmt: skip
             compiled, plain = (merit.penalty(local.b, units) for merit in merits)
             np.testing.assert_allclose(compiled, plain, rtol=1e-12, atol=1e-14)
-    step = SimpleNamespace(d=d, y=y, z=z)
     for share in (-1e3, 1e3):
-        (merit, fall), (reference, expected) = both("chosen", equality, local, step, plan, 0.1, share)
+        (merit, fall), (reference, expected) = both("choose", equality, local, step, plan, 0.1, share)
         assert type(merit).__name__ == type(reference).__name__
         np.testing.assert_allclose(fall, expected, rtol=1e-10, atol=1e-12)
-    sizes = Sizes(0.3, np.abs(d), np.abs(x))
+    sizes = TWINS["Sizes"](0.3, np.abs(d), np.abs(x))
+    state = TWINS["State"](point, np.zeros((0, 0)), weights, lengths, 1e3, 2.0, sizes, 4, 0.2, 2)
     for spacing in (2.2e-16, rng.uniform(size=1 + m)):
         for noise in (np.zeros(0), rng.uniform(size=m)):
             point.A_noise = noise
-            settings = 1e-15, 1e-6, 7.0, 1e-3, 100.0
-            arguments = point, local, step, plan, sizes, target, spacing, 0.2, settings
-            (mine, *compiled), (reference, *plain) = both("measures", *arguments)
-            same_entries("Measure", mine, reference)
-            for one, other in zip(compiled, plain, strict=True):
-                np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
-    agree("seen_sizes", 0.3, np.abs(d), np.abs(z), z, x, g)
+            settings = 1e-6, 1e-15, 7.0, 1e-3, 100.0
+            mine, reference = both("seen", state, local, step, plan, target, spacing, settings)
+            same_entries("Measure", mine.measure, reference.measure)
+            for entry in ("y", "z", "violation", "enough", "iteration", "trials"):
+                expected = getattr(reference, entry)
+                np.testing.assert_allclose(getattr(mine, entry), expected, rtol=1e-12, atol=1e-14)
+            assert mine.point is point and mine.sizes is sizes
+    rows_of_history = both("row_of", mine, np.ones(m), dict)
+    assert [list(map(str, row)) for row in rows_of_history[:1]] == [list(map(str, rows_of_history[1]))]
+    walked = []
+    for take_in in (TWINS["take_in"], core.REFERENCES["take_in"]):
+        sizes = TWINS["Sizes"](0.3, np.abs(d), np.abs(z))
+        state = TWINS["State"](point, None, weights, lengths, 1e3, 2.0, sizes, 4, reaches=(1.0, 2.0, 3.0))
+        new = TWINS["Point"](z, 2.5, r, 0.1 * d)
+        assert take_in(state, new, x, 3) is point and state.point is new
+        assert state.reaches[:2] == (2.0, 3.0)
+        walked.append(np.array([state.reaches[2], state.f_unit, sizes.unit, *sizes.steepest, *sizes.reach]))
+    np.testing.assert_allclose(*walked, rtol=1e-14)
     for enough in (0.0, 2.0):
         agree("relative_residual", z, g, 0.3, np.abs(d), np.abs(x), enough, 1e-3, 100.0)
     for name in ("total_broken", "worst_broken"):
@@ -127,7 +136,6 @@ def test_rows_and_merits(n, m, seed):
     for bounded in (False, True):
         agree("shifted", inside, d, 0.7, lower, upper, bounded, 1e-10, 1e-13)
     agree("steps_to", lower, upper, x)
-    agree("distance", x, z)
     agree("units_of", g, A, x * (rng.random(n) < 0.7), lower, upper, 100.0, 1e-15, 20, rtol=1e-10)
     agree("bound_multipliers", z, inside, lower, upper)
     for rounding in (None, np.full(m, 0.5)):
@@ -151,7 +159,7 @@ def test_the_subproblem(seed, nu):
     states = rng.integers(-1, 2, m + n).astype(np.int8)
     states[:m] = np.where(equality, 0, np.minimum(states[:m], 0))
     # a factorization and its condition number stand between the two
-    agree("guessed", *qp, states, 12, 1e-10, 1e-8, 1e-9, rtol=1e-8, atol=1e-9)
+    guessed = agree("guessed", *qp, states, 12, 1e-10, 1e-8, 1e-9, rtol=1e-8, atol=1e-9)
     if nu < np.inf:  # the path ends within 1e-11 of the solution, on one of many ways
         agree("followed", *qp, np.inf, PATH, rtol=1e-6, atol=1e-7)
     agree("hard_rows", equality, n)
@@ -159,6 +167,10 @@ def test_the_subproblem(seed, nu):
     solution = TWINS["QPSolution"](qp[0], qp[3], low[m:], states)
     stepped, reference = both("stepped", solution, equality, True)
     same_entries("Step", stepped, reference)
+    if guessed is not None:
+        compiled, plain = both("guessed_step", *qp, states, equality, 12, 1e-10, 1e-8, 1e-9)
+        same_entries("Step", compiled[0], plain[0], 1e-8)
+        np.testing.assert_array_equal(compiled[1], plain[1])
 
 
 @built
@@ -183,7 +195,9 @@ def test_the_curvature(n, m, k, convex, seed):
     for sign in (1.0, -1.0):
         change = sign * (g + np.abs(rng.normal(size=n)))
         agree("normalized_pair", 0.0 * change, change, -change, sign * change, *np.empty((2, n)), 1e-8)
-    both("remember", S, G, J, 1, *rng.normal(size=(4, n)), *rng.normal(size=(2, m, n)))
+    old, new = (TWINS["Point"](x, 0.0, y, x @ H, A + J[0]) for x in rng.normal(size=(2, n)))
+    rest = y, corner, 1.0, SECANT
+    agree("moved_matrix", S[:k], G[:k], J[:k], k - 1, old, new, *rest, rtol=1e-6, atol=1e-6)
 
 
 @built

@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from softpenalty.solve.sqp.line_search import ARMIJO, MAX_TRIALS, RETREAT, SHORTEST, SHRINK, Search, search
+from softpenalty.solve.sqp.line_search import (
+    ARMIJO,
+    MAX_TRIALS,
+    RETREAT,
+    SETTINGS,
+    SHORTEST,
+    SHRINK,
+    Search,
+    lengthened,
+    search,
+)
 from softpenalty.solve.sqp.merit import ExactMerit
 
 NO_ROWS = np.zeros(0)
@@ -60,7 +70,8 @@ class Line:
         self.tried.clear()
         m = start.r.size
         merit = ExactMerit(np.full(m, weight), np.zeros(m, dtype=bool))
-        return search(self, start, np.ones(1), merit, predicted, t, far, np.ones(m), lengthen)
+        longer = lengthened if lengthen else None
+        return search(self, start, np.ones(1), merit, predicted, t, far, np.ones(m), longer, SETTINGS)
 
 
 def test_a_full_step_that_keeps_its_promise_is_taken():

@@ -197,10 +197,11 @@ def normalized_pair(x, new_x, g, new_g, s, y, double pairing):
     return yy / sy
 
 
-def remember(S, G, J, int k, x, new_x, g, new_g, A, new_A):
-    put_change(S, k, x, new_x)
-    put_change(G, k, g, new_g)
-    put_change(J, k, A, new_A)
+def moved_matrix(S, G, J, int k, old, new, y, corner, double scalar, settings):
+    put_change(S, k, old.x, new.x)
+    put_change(G, k, old.g, new.g)
+    put_change(J, k, old.A, new.A)
+    return secant_matrix(S, G, J, k + 1, y, new.A, corner, scalar, settings)
 
 
 cdef void put_change(cnp.ndarray kept, int k, object old, object new):
@@ -211,7 +212,7 @@ cdef void put_change(cnp.ndarray kept, int k, object old, object new):
         place[i] = data(new_)[i] - data(old_)[i]
 
 
-def secant_matrix(S, G, J, int k, y, A, corner, double scalar, settings):
+cpdef secant_matrix(S, G, J, int k, y, A, corner, double scalar, settings):
     cdef cnp.ndarray S_ = plain(S), G_ = plain(G), J_ = plain(J), y_ = plain(y), A_ = plain(A), c_ = corner
     cdef int n = <int> cnp.PyArray_DIM(S_, 1), m = length(y_)
     cdef int i, j, kept = 0, active = 0, trial, trials, most

@@ -1,70 +1,27 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""One iteration between two evaluations, the subproblem and the curvature aside: what a step promises, what the
-stop tests look at, and which merit it must decrease. Twins of records and functions in `solve.sqp` and
-`solve.tolerances`, where each is explained and written in Python.
+"""The iteration, subproblem and curvature aside: what a step promises, what the stop tests look at, which merit it
+must decrease, the line search, and the loop around them. Twins of functions in `solve.sqp` and `solve.tolerances` and
+of a class in `solve.sqp.iteration`, where each is explained and written in Python.
 """
 
+import sys
+
 cimport numpy as cnp
-from libc.math cimport fabs, sqrt
+from libc.math cimport INFINITY, fabs, isfinite, sqrt
 from scipy.linalg.cython_blas cimport ddot, dgemv
 
 from .arrays cimport Numbers, broken, data, highest, length, mask, matrix, plain, size_of, vector
+from .records cimport Iterate, Local, Measure, Plan, Point, Search, Sizes, State, Step
+
+from . import REFERENCES
 
 cnp.import_array()
 
 cdef double ONE = 1.0, ZERO = 0.0
 cdef int STEP = 1
-cdef cnp.ndarray NOTHING = vector(0)
 
 
-cdef class Point:
-    cdef public object x, r, g, A, length, values, gradient, jacobian, A_noise
-    cdef public double f, g_noise
-
-    def __init__(self, x, double f, r, g=NOTHING, A=NOTHING, length=NOTHING, values=NOTHING, gradient=NOTHING,
-                 jacobian=None, double g_noise=0.0, A_noise=NOTHING):
-        self.x, self.f, self.r, self.g, self.A, self.length = x, f, r, g, A, length
-        self.values, self.gradient, self.jacobian = values, gradient, jacobian
-        self.g_noise, self.A_noise = g_noise, A_noise
-
-
-cdef class Local:
-    cdef public cnp.ndarray a, b, v
-    cdef public double g_size, x_size
-
-    def __init__(self, a, b, v, double g_size, double x_size):
-        self.a, self.b, self.v, self.g_size, self.x_size = a, b, v, g_size, x_size
-
-
-cdef class Plan:
-    cdef public cnp.ndarray change, weights, own_weights
-    cdef public double slope, curved, penalty, predicted
-
-    def __init__(self, change, double slope, double curved, weights, own_weights, double penalty, double predicted):
-        self.change, self.slope, self.curved, self.weights = change, slope, curved, weights
-        self.own_weights, self.penalty, self.predicted = own_weights, penalty, predicted
-
-
-cdef class Search:
-    cdef public object point
-    cdef public double t
-    cdef public int trials
-
-    def __init__(self, point, double t, int trials):
-        self.point, self.t, self.trials = point, t, trials
-
-
-cdef class Measure:
-    cdef public double violation, distance, stationarity, predicted, curved, step, noise, rounding, by_variable
-
-    def __init__(self, double violation, double distance, double stationarity, double predicted, double curved,
-                 double step, double noise=0.0, double rounding=0.0, double by_variable=0.0):
-        self.violation, self.distance, self.stationarity = violation, distance, stationarity
-        self.predicted, self.curved, self.step = predicted, curved, step
-        self.noise, self.rounding, self.by_variable = noise, rounding, by_variable
-
-
-def linearize(point, floor):
+cpdef Local linearize(Point point, floor):
     cdef cnp.ndarray A_ = plain(point.A), r_ = plain(point.r), l_ = plain(point.length), f_ = plain(floor)
     cdef cnp.ndarray g_ = plain(point.g), x_ = plain(point.x)
     cdef int m = length(r_), n = length(g_), i, j
@@ -77,25 +34,29 @@ def linearize(point, floor):
             pa[i * n + j] = pA[i * n + j] / unit
         pb[i] = data(r_)[i] / unit
         pv[i] = broken(pb[i], data(f_)[i])
-    cdef double x_size = size_of(data(x_), n)
-    return Local(a, b, v, size_of(data(g_), n), x_size if x_size > 1.0 else 1.0)
+    cdef Local local = Local.__new__(Local)
+    local.a, local.b, local.v, local.g_size = a, b, v, size_of(data(g_), n)
+    local.x_size = size_of(data(x_), n)
+    if local.x_size < 1.0:
+        local.x_size = 1.0
+    return local
 
 
-def curvature_along(B, d):
-    cdef cnp.ndarray B_ = plain(B), d_ = plain(d)
-    cdef int n = length(d_)
-    cdef cnp.ndarray product = vector(n)
-    dgemv(b"T", &n, &n, &ONE, data(B_), &n, data(d_), &STEP, &ZERO, data(product), &STEP)
-    return ddot(&n, data(product), &STEP, data(d_), &STEP)
-
-
-def weigh_step(g, double curved, a, b, v, floor, d, y, weights, lengths, double factor, double share, double goal):
-    cdef cnp.ndarray g_ = plain(g), a_ = plain(a), b_ = plain(b), v_ = plain(v)
-    cdef cnp.ndarray f_ = plain(floor), d_ = plain(d), y_ = plain(y), w_ = plain(weights), l_ = plain(lengths)
+cpdef Plan weigh_step(point, B, Local local, Step step, floor, weights, double factor, double share, double goal):
+    cdef cnp.ndarray g_ = plain(point.g), a_ = plain(local.a), b_ = plain(local.b), v_ = plain(local.v)
+    cdef cnp.ndarray f_ = plain(floor), d_ = plain(step.d), y_ = plain(step.y), w_ = plain(weights)
+    cdef cnp.ndarray l_ = plain(point.length), B_, product
+    cdef double curved
     cdef int n = length(g_), m = length(b_), i
     cdef cnp.ndarray change = vector(m), w = vector(m), own = vector(m)
     cdef Numbers pc = data(change), pw = data(w)
     cdef double slope, predicted, needed, kept, fall, total = 0.0, penalty = 0.0, rise
+    if isinstance(B, cnp.ndarray):
+        B_, product = plain(B), vector(n)
+        dgemv(b"T", &n, &n, &ONE, data(B_), &n, data(d_), &STEP, &ZERO, data(product), &STEP)
+        curved = ddot(&n, data(product), &STEP, data(d_), &STEP)
+    else:
+        curved = B
     if m:
         dgemv(b"T", &n, &m, &ONE, data(a_), &n, data(d_), &STEP, &ZERO, pc, &STEP)
     slope = ddot(&n, data(g_), &STEP, data(d_), &STEP)
@@ -119,7 +80,10 @@ def weigh_step(g, double curved, a, b, v, floor, d, y, weights, lengths, double 
     for i in range(m):
         data(own)[i] = pw[i] / data(l_)[i]
         penalty += pw[i] * data(v_)[i]
-    return Plan(change, slope, curved, w, own, penalty, predicted)
+    cdef Plan plan = Plan.__new__(Plan)
+    plan.change, plan.slope, plan.curved, plan.weights = change, slope, curved, w
+    plan.own_weights, plan.penalty, plan.predicted = own, penalty, predicted
+    return plan
 
 
 cdef class BalancedMerit:
@@ -140,6 +104,9 @@ cdef class BalancedMerit:
             data(self.root)[i] = size
 
     def penalty(self, errors, units=None):
+        return self.of(errors, units)
+
+    cdef double of(self, errors, units) except? -1.0:
         cdef cnp.ndarray e_ = plain(errors), u_
         cdef Numbers slope = data(self.slope), root = data(self.root)
         cdef double total = 0.0, e
@@ -165,6 +132,9 @@ cdef class ExactMerit:
         self.weights, self.equality = plain(weights), equality
 
     def penalty(self, errors, units=None):
+        return self.of(errors, units)
+
+    cdef double of(self, errors, units) except? -1.0:
         cdef cnp.ndarray e_ = plain(errors), u_
         cdef double total = 0.0, error
         cdef int m = length(e_), i
@@ -176,7 +146,7 @@ cdef class ExactMerit:
         return total
 
 
-def chosen(equality, Local local, step, Plan plan, double alpha, double share):
+cpdef tuple choose(equality, Local local, Step step, Plan plan, double alpha, double share):
     cdef BalancedMerit merit = BalancedMerit(step.y, plan.weights, equality, alpha)
     cdef Numbers slope = data(merit.slope), root = data(merit.root)
     cdef double before = 0.0, after = 0.0, error, fall
@@ -236,7 +206,12 @@ def relative_residual(residual, g, double unit, steepest, reach, double enough, 
     return larger(top, own / own_share)
 
 
-def measures(Point point, Local local, step, Plan plan, sizes, target, spacing, double f_unit, settings):
+cpdef Iterate seen(State state, Local local, Step step, Plan plan, target, spacing, settings):
+    cdef Point point = state.point
+    cdef Sizes sizes = state.sizes
+    cdef double f_unit = state.f_unit
+    cdef Measure measure = Measure.__new__(Measure)
+    cdef Iterate iterate = Iterate.__new__(Iterate)
     cdef cnp.ndarray l_ = plain(point.length), t_ = plain(target), g_ = plain(point.g), r_ = plain(point.r)
     cdef cnp.ndarray y_ = plain(step.y), z_ = plain(step.z), d_ = plain(step.d), s_, n_
     cdef cnp.ndarray h_ = plain(sizes.reach), e_ = plain(sizes.steepest)
@@ -247,7 +222,7 @@ def measures(Point point, Local local, step, Plan plan, sizes, target, spacing, 
     cdef double rounding, tolerance, noise_factor, seen_share, own_share, f_size, x_size = local.x_size, steep
     cdef double common, merit = 0.0, size, top, by_reach
     cdef bint one = isinstance(spacing, float)
-    rounding, tolerance, noise_factor, seen_share, own_share = settings
+    tolerance, rounding, noise_factor, seen_share, own_share = settings
     for i in range(n):
         pr[i] = data(g_)[i] + data(z_)[i]
     if m:
@@ -281,14 +256,250 @@ def measures(Point point, Local local, step, Plan plan, sizes, target, spacing, 
     merit += common * (fabs(point.f) + local.g_size * x_size)
     unit, steep = sizes.unit, size_of(data(e_), n)
     top = left(pr, data(g_), n, unit, data(e_), data(h_), enough, seen_share, &by_reach)
-    return Measure(
-        violation,
-        highest(data(local.v), m, 0.0) / x_size,
-        larger(top, by_reach / own_share),
-        plan.predicted / f_size,
-        plan.curved / f_size,
-        size_of(data(d_), n) / x_size,
-        noise_factor * noise / (steep if steep != 0.0 else 1.0),
-        merit / f_size,
-        larger(top, by_reach),
-    ), own, worst, enough
+    measure.violation, measure.distance = violation, highest(data(local.v), m, 0.0) / x_size
+    measure.stationarity, measure.by_variable = larger(top, by_reach / own_share), larger(top, by_reach)
+    measure.predicted, measure.curved = plan.predicted / f_size, plan.curved / f_size
+    measure.step, measure.rounding = size_of(data(d_), n) / x_size, merit / f_size
+    measure.noise = noise_factor * noise / (steep if steep != 0.0 else 1.0)
+    iterate.point, iterate.y, iterate.z, iterate.measure, iterate.sizes = point, own, step.z, measure, sizes
+    iterate.violation, iterate.enough = worst, enough
+    iterate.iteration, iterate.trials = state.iteration, state.trials
+    return iterate
+
+
+cpdef tuple row_of(Iterate iterate, sign, record):
+    cdef Measure measure = iterate.measure
+    return (
+        iterate.iteration, record, (<Point> iterate.point).f, iterate.violation, measure.violation,
+        measure.stationarity, measure.step, iterate.trials, iterate.y, sign,
+    )
+
+
+cpdef Point take_in(State state, new, start, int remembered):
+    cdef Point old = state.point, to = new
+    cdef Sizes sizes = state.sizes
+    cdef cnp.ndarray s_ = plain(sizes.steepest), h_ = plain(sizes.reach), o_ = plain(start), x_ = plain(to.x)
+    cdef cnp.ndarray g_ = plain(to.g), p_ = plain(old.x)
+    cdef int n = length(x_), j
+    cdef cnp.ndarray steeper = vector(n), farther = vector(n)
+    cdef double size, far, top = 0.0, moved = 0.0, change
+    for j in range(n):
+        size = fabs(data(x_)[j] - data(p_)[j])
+        if size > moved or size != size:
+            moved = size
+        size = fabs(data(g_)[j])
+        if size > top:
+            top = size
+        data(steeper)[j] = size if size > data(s_)[j] else data(s_)[j]
+        far = fabs(data(x_)[j])
+        size = fabs(data(x_)[j] - data(o_)[j])
+        if size > far:
+            far = size
+        data(farther)[j] = far if far > data(h_)[j] else data(h_)[j]
+    top = min(top, 1.0)
+    sizes.unit = max(top, sizes.unit)
+    sizes.steepest, sizes.reach = steeper, farther
+    state.reaches = (*state.reaches[1 - remembered:], moved)
+    change = min(1.0, fabs(to.f - state.f_start))
+    state.f_unit = max(state.f_unit, change)
+    state.point = new
+    return old
+
+
+def total_broken(r, floor, unit):
+    return all_broken(r, floor, unit)
+
+
+cdef double all_broken(r, floor, unit) except? -1.0:
+    cdef cnp.ndarray r_ = plain(r), f_ = plain(floor), u_ = plain(unit)
+    cdef double total = 0.0
+    cdef int i
+    for i in range(length(r_)):
+        total += broken(data(r_)[i], data(f_)[i]) / data(u_)[i]
+    return total
+
+
+cdef inline double cost(merit, errors, units) except? -1.0:
+    if type(merit) is BalancedMerit:
+        return (<BalancedMerit> merit).of(errors, units)
+    return (<ExactMerit?> merit).of(errors, units)
+
+
+cpdef Search search(model, point, d, merit, double predicted, double t, double far, unit, lengthen, settings):
+    cdef double armijo, rounding, least, most, retreat, visible, shortest, spacing = model.spacing
+    cdef double start, slack, value, excess, parabola, f
+    cdef int trials, trial = 0
+    cdef bint defined
+    x, lengths, floor = point.x, point.length, model.floor
+    armijo, rounding, least, most, retreat, trials, visible, shortest = settings
+    f = point.f
+    start = f + cost(merit, point.r, lengths)
+    slack = max(rounding * fabs(start), spacing * fabs(f))
+    if t <= shortest:
+        shortest *= t
+    while trial < trials:
+        trial += 1
+        new = model.at(model.moved(x, d, t))
+        f = new.f
+        value = INFINITY
+        defined = f == f
+        if defined and all_broken(new.r, floor, unit) <= far:
+            value = f + cost(merit, new.r, lengths)
+            if value <= start - armijo * t * predicted + slack:
+                if lengthen is not None and trial == 1 and predicted * t > visible * slack:
+                    new, t, trial = lengthen(model, point, d, new, predicted, t)
+                if model.differentiate(new):
+                    return Search(new, t, trial)
+                defined = False
+        if not defined:
+            t *= retreat
+        else:
+            excess = value - start + predicted * t
+            parabola = predicted * t * t / (2.0 * excess) if isfinite(excess) and excess > 0.0 else 0.0
+            t = min(max(parabola, least * t), most * t)
+        if t < shortest:
+            break
+    return Search(None, t, trial)
+
+
+cdef tuple to_bounds(lower, upper, x):
+    cdef cnp.ndarray l_ = plain(lower), u_ = plain(upper), x_ = plain(x)
+    cdef int n = length(x_), j
+    cdef cnp.ndarray below = vector(n), above = vector(n)
+    for j in range(n):
+        data(below)[j] = data(l_)[j] - data(x_)[j]
+        data(above)[j] = data(u_)[j] - data(x_)[j]
+    return below, above
+
+
+def steps_to(lower, upper, x):
+    return to_bounds(lower, upper, x)
+
+
+cdef class Iterating:
+    cdef public object model, strategy, curvature, tolerances, watch, subproblem
+    cdef public State state
+    # Constants and functions of the module in which it is written in Python.
+    cdef double alpha, balanced_share, exact_share, exact_goal, almost_feasible, stalled_fall, tiny_step
+    cdef double first_reach, reach_growth, short_step
+    cdef int reaches, spanned
+    cdef object reason, record, lengthened, nothing_left, converged, infeasible
+    cdef tuple settings, search_settings
+
+    def __cinit__(self, *_):
+        here = sys.modules[REFERENCES["Iterating"].__module__]
+        self.alpha, self.balanced_share = here.ALPHA, here.BALANCED_SHARE
+        self.exact_share, self.exact_goal = here.EXACT_SHARE, here.EXACT_GOAL
+        self.almost_feasible, self.stalled_fall = here.ALMOST_FEASIBLE, here.STALLED_FALL
+        self.tiny_step, self.first_reach, self.reach_growth = here.TINY_STEP, here.FIRST_REACH, here.REACH_GROWTH
+        self.short_step, self.reaches, self.spanned = here.SHORT_STEP, here.REACHES, here.SPANNED
+        self.reason, self.record, self.lengthened = here.reason, here.record, here.lengthened
+        self.nothing_left, self.settings, self.search_settings = here.nothing_left, here.SETTINGS, here.SEARCH
+        self.converged, self.infeasible = here.Status.CONVERGED, here.Status.INFEASIBLE
+
+    def run(self):
+        cdef State state = self.state
+        cdef Point point
+        cdef Local local
+        cdef Step step
+        cdef Plan plan
+        model = self.model
+        while True:
+            point = state.point
+            local = linearize(point, model.floor)
+            below, above = to_bounds(model.lower, model.upper, point.x)
+            step = self.subproblem.solve(point.g, state.B, local.a, local.b, below, above)
+            iterate = None
+            if step is None:
+                status = self.without_step()
+            else:
+                plan = self.weigh(local, step)
+                iterate = self.see(local, step, plan)
+                status = self.stop(iterate, local, step, plan)
+                if status is None:
+                    status = self.advance(local, step, plan, iterate)
+                elif status is self.converged and self.refine(local):
+                    status = None
+            if status is not None and not self.revive(status):
+                return self.end(status, iterate)
+            state.iteration += 1
+
+    cpdef Plan weigh(self, Local local, Step step):
+        cdef State state = self.state
+        cdef Point point = state.point
+        cdef Plan plan
+        B, d = state.B, step.d
+        if not isinstance(B, cnp.ndarray):
+            B = d @ (B @ d) if length(local.b) else -(point.g @ d) - step.z @ d
+        plan = weigh_step(point, B, local, step, self.model.floor, state.weights, self.strategy.weight,
+                          self.exact_share, self.exact_goal)
+        state.weights = plan.own_weights
+        return plan
+
+    cpdef Iterate iterate(self, Local local, Step step, Plan plan):
+        model, settings = self.model, (self.tolerances.stationarity, *self.settings)
+        return seen(self.state, local, step, plan, model.target, model.row_spacing, settings)
+
+    cpdef Iterate see(self, Local local, Step step, Plan plan):
+        cdef Iterate iterate = self.iterate(local, step, plan)
+        cdef double violation = (<Measure> iterate.measure).violation, feasibility = self.tolerances.feasibility
+        rank = violation if violation > feasibility else feasibility, (<Point> iterate.point).f
+        self.watch.keep(iterate, rank)
+        return iterate
+
+    cpdef stop(self, Iterate iterate, Local local, Step step, Plan plan):
+        cdef State state = self.state
+        cdef Point point = state.point
+        cdef Measure measure = iterate.measure
+        cdef bint feasible = measure.violation <= self.almost_feasible
+        cdef double merit, fall
+        if feasible:
+            state.slow, state.least = 0, INFINITY
+            merit = point.f + plan.penalty
+            fall = self.stalled_fall if length(plain(point.x)) <= self.spanned else measure.rounding
+            if merit < state.lowest - fall * max(state.f_unit, fabs(merit)):
+                state.lowest, state.stalled = merit, 0
+            else:
+                state.stalled += 1
+        status = self.reason(iterate, state, self.tolerances, local, step)
+        if status is None and not feasible and self.is_stuck(iterate, local, plan):
+            status = self.infeasible
+        if status is not None:
+            return status
+        model = self.model
+        return self.watch.see(model.expand(point.x), row_of(iterate, model.sign, self.record))
+
+    cpdef advance(self, Local local, Step step, Plan plan, Iterate iterate):
+        cdef State state = self.state
+        cdef Measure measure = iterate.measure
+        cdef Search found
+        model = self.model
+        if self.nothing_left(measure, self.tolerances) and model.refine(state.point):
+            return None
+        if plan.predicted <= 0.0 or measure.step <= self.tiny_step:
+            return self.without_promise(local, step, measure)
+        merit, fall = choose(model.equality, local, step, plan, self.alpha, self.balanced_share)
+        found = search(
+            model, state.point, step.d, merit, fall, self.first_length(local.x_size, measure.step * local.x_size),
+            state.far, state.unit, None if length(local.b) else self.lengthened, self.search_settings,
+        )
+        state.trials = found.trials
+        if found.point is None or found.t < self.short_step:
+            return self.after_short_step(found, iterate, step)
+        self.move(found.point, iterate, step)
+        state.short_steps = state.failures = 0
+        return None
+
+    cpdef double first_length(self, double x_size, double size) except? -1.0:
+        cdef double longest = 0.0, reach
+        if self.state.reaches:
+            for reach in self.state.reaches:
+                longest = max(longest, reach)
+            longest = max(self.reach_growth * longest, x_size)
+        else:
+            longest = self.first_reach * x_size
+        return min(1.0, longest / size)
+
+    cpdef move(self, new, Iterate iterate, Step step):
+        old = take_in(self.state, new, self.model.start, self.reaches)
+        self.state.B = self.curvature.move(old, new, iterate.y, step.corner)

@@ -39,15 +39,6 @@ def broken_rows(r, floor):
     return v
 
 
-def total_broken(r, floor, unit):
-    cdef cnp.ndarray r_ = plain(r), f_ = plain(floor), u_ = plain(unit)
-    cdef double total = 0.0
-    cdef int i
-    for i in range(length(r_)):
-        total += broken(data(r_)[i], data(f_)[i]) / data(u_)[i]
-    return total
-
-
 def worst_broken(r, floor, target):
     cdef cnp.ndarray r_ = plain(r), f_ = plain(floor), t_ = plain(target)
     cdef double worst = 0.0, entry
@@ -166,26 +157,6 @@ def shifted(x, d, double t, lower, upper, bint bounded, double held, double roun
             moved = pu[i]
         pn[i] = moved
     return new
-
-
-def seen_sizes(double unit, steepest, reach, start, x, g):
-    cdef cnp.ndarray s_ = plain(steepest), h_ = plain(reach), o_ = plain(start), x_ = plain(x), g_ = plain(g)
-    cdef int n = length(x_), i
-    cdef cnp.ndarray steeper = vector(n), farther = vector(n)
-    cdef double size, far, top = 0.0
-    for i in range(n):
-        size = fabs(data(g_)[i])
-        if size > top:
-            top = size
-        data(steeper)[i] = size if size > data(s_)[i] else data(s_)[i]
-        far = fabs(data(x_)[i])
-        size = fabs(data(x_)[i] - data(o_)[i])
-        if size > far:
-            far = size
-        data(farther)[i] = far if far > data(h_)[i] else data(h_)[i]
-    if top > 1.0:
-        top = 1.0
-    return top if top > unit else unit, steeper, farther
 
 
 def bound_multipliers(z, x, lower, upper):
@@ -335,27 +306,6 @@ def units_of(gradient, jacobian, x, lower, upper, double band, double negligible
         else:
             data(likely)[j] *= usual * exp2(steep[j])
     return units, typical, likely
-
-
-def steps_to(lower, upper, x):
-    cdef cnp.ndarray l_ = plain(lower), u_ = plain(upper), x_ = plain(x)
-    cdef int n = length(x_), j
-    cdef cnp.ndarray below = vector(n), above = vector(n)
-    for j in range(n):
-        data(below)[j] = data(l_)[j] - data(x_)[j]
-        data(above)[j] = data(u_)[j] - data(x_)[j]
-    return below, above
-
-
-def distance(x, other):
-    cdef cnp.ndarray x_ = plain(x), o_ = plain(other)
-    cdef double far = 0.0, own
-    cdef int j
-    for j in range(length(x_)):
-        own = fabs(data(x_)[j] - data(o_)[j])
-        if own > far or own != own:
-            far = own
-    return far
 
 
 def linearized_totals(b, change, v, floor):

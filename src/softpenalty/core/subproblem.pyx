@@ -11,6 +11,7 @@ from scipy.linalg.cython_blas cimport daxpy, dcopy, ddot, dgemm, dgemv
 from scipy.linalg.cython_lapack cimport dgesv, dgetrf, dgetri, dposv, dpotrf, dpotrs
 
 from .arrays cimport Numbers, data, finite, length, mask, plain, size_of, vector
+from .records cimport QPSolution, Step
 
 cnp.import_array()
 
@@ -36,28 +37,6 @@ cdef class Memory:
         free(self.integers)
 
 
-cdef class QP:
-    cdef public object g, B, a, b, low, high
-
-    def __init__(self, g, B, a, b, low, high):
-        self.g, self.B, self.a, self.b, self.low, self.high = g, B, a, b, low, high
-
-
-cdef class QPSolution:
-    cdef public object d, y, z, states
-
-    def __init__(self, d, y, z, states):
-        self.d, self.y, self.z, self.states = d, y, z, states
-
-
-cdef class Step:
-    cdef public object d, y, z, corner
-    cdef public bint met
-
-    def __init__(self, d, y, z, corner, bint met):
-        self.d, self.y, self.z, self.corner, self.met = d, y, z, corner, met
-
-
 def hard_rows(equality, int n):
     cdef cnp.ndarray e_ = equality
     cdef cnp.npy_intp m = length(e_), count = m + n, i
@@ -81,15 +60,30 @@ def boxes(low, high, lower, upper):
 
 
 def stepped(QPSolution solution, equality, bint met):
-    cdef cnp.ndarray s_ = solution.states, e_ = equality
-    cdef cnp.npy_intp m = length(e_), i
+    return step_of(solution.d, solution.y, solution.z, solution.states, equality, met)
+
+
+cdef Step step_of(d, y, z, cnp.ndarray states, cnp.ndarray equality, bint met):
+    cdef cnp.npy_intp m = length(equality), i
     cdef cnp.ndarray corner = cnp.PyArray_EMPTY(1, &m, cnp.NPY_BOOL, 0)
+    cdef Step step = Step.__new__(Step)
     for i in range(m):
-        mask(corner)[i] = (<signed char*> cnp.PyArray_DATA(s_))[i] == CORNER or mask(e_)[i]
-    return Step(solution.d, solution.y, solution.z, corner, met)
+        mask(corner)[i] = (<signed char*> cnp.PyArray_DATA(states))[i] == CORNER or mask(equality)[i]
+    step.d, step.y, step.z, step.corner, step.met = d, y, z, corner, met
+    return step
 
 
-def guessed(g, B, a, b, low, high, states, int systems, double sign_tolerance, double smallest_step, double residual):
+def guessed_step(g, B, a, b, low, high, states, equality, int systems, double sign_tolerance, double smallest_step,
+                 double residual):
+    found = guessed(g, B, a, b, low, high, states, systems, sign_tolerance, smallest_step, residual)
+    if found is None:
+        return None
+    d, y, z, states = found
+    return step_of(d, y, z, states, equality, True), states
+
+
+cpdef guessed(g, B, a, b, low, high, states, int systems, double sign_tolerance, double smallest_step,
+              double residual):
     cdef cnp.ndarray g_ = plain(g), B_ = plain(B), a_ = plain(a), b_ = plain(b), l_ = plain(low), h_ = plain(high)
     cdef cnp.ndarray s_ = states
     cdef int n = length(g_), m = length(b_), size, k, c, i, j, system, info, total = m + n, one = 1

@@ -12,7 +12,7 @@ from .norms import largest
 
 __all__ = [
     "ATTAINABLE_SHARE", "NOISE_FACTOR", "OWN_SHARE", "SEEN_SHARE", "Measure", "Sizes", "Tolerances",
-    "attained", "converged", "feasible", "nothing_left", "relative_residual",
+    "attained", "converged", "feasible", "first_sizes", "nothing_left", "relative_residual",
 ]  # fmt: skip
 
 SEEN_SHARE = 1e-3  # of the steepest gradient seen, that counts as each variable's gradient at least
@@ -127,6 +127,7 @@ def nothing_left(measure: Measure, tolerances: Tolerances) -> bool:
     return -ROUNDED_PREDICTION * enough <= measure.predicted <= enough and measure.curved <= enough
 
 
+@compiled
 @dataclass(slots=True)
 class Sizes:
     """What residuals are measured by, from all points seen: no variable is judged by another one's units.
@@ -142,32 +143,10 @@ class Sizes:
     steepest: Array
     reach: Array
 
-    @classmethod
-    def at(cls, g: Array, reach: Array) -> Sizes:
-        """Sizes at the start."""
-        return cls(min(1.0, largest(g)), np.abs(g), reach)
 
-    def see(self, start: Array, x: Array, g: Array) -> None:
-        """Take in another point."""
-        self.unit, self.steepest, self.reach = seen_sizes(self.unit, self.steepest, self.reach, start, x, g)
-
-    def stationarity(self, residual: Array, g: Array, enough: float) -> float:
-        """Largest entry of ``residual`` (n,), relative to the gradient and to what each variable moves."""
-        sizes = self.unit, self.steepest, self.reach
-        return relative_residual(residual, g, *sizes, enough, SEEN_SHARE, OWN_SHARE)
-
-
-@compiled
-def seen_sizes(
-    unit: float, steepest: Array, reach: Array, start: Array, x: Array, g: Array
-) -> tuple[float, Array, Array]:
-    """The three sizes with another point taken in."""
-    size = np.abs(g)
-    return (
-        max(unit, min(1.0, float(size.max(initial=0.0)))),
-        np.maximum(steepest, size),
-        np.maximum(reach, np.maximum(np.abs(x), np.abs(x - start))),
-    )
+def first_sizes(g: Array, reach: Array) -> Sizes:
+    """Sizes at the start."""
+    return Sizes(min(1.0, largest(g)), np.abs(g), reach)
 
 
 @compiled

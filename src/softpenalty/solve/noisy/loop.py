@@ -15,7 +15,7 @@ from ...types import Array, Indices, Mask
 from ..judgement import ROWS_WITHIN
 from ..norms import largest
 from ..sqp.curvature.convexify import definite
-from ..sqp.merit import Plan, choose, weigh
+from ..sqp.merit import ALPHA, BALANCED_SHARE, Plan, choose, weigh
 from ..sqp.state import FIRST, Local
 from ..sqp.stopping import UNBOUNDED_FALL
 from ..sqp.subproblem.steering import Step, Subproblem
@@ -359,7 +359,7 @@ class NoisySearch:
             self.delta = 0.25 * length
             self.idle += smallest
             return
-        merit, fall = choose(self.equality, view.local, step, plan)
+        merit, fall = choose(self.equality, view.local, step, plan, ALPHA, BALANCED_SHARE)
         source, sign = 1 + self.rows.source, self.rows.sign
         there = sign * (F[source] - self.rows.target) / view.linear.length
         actual = view.models.F[0] + merit.penalty(view.local.b) - F[0] - merit.penalty(there)

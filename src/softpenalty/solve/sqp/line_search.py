@@ -7,6 +7,7 @@ step than several.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ from ...types import Array
 from .merit import Merit
 from .model import Model, Point, total_broken
 
-__all__ = ["Search", "search"]
+__all__ = ["Search", "lengthened", "search"]
 
 ARMIJO = 1e-4  # share of the predicted fall that must come true
 ROUNDING = 1e-13  # relative to the merit: changes below it are not visible
@@ -27,6 +28,7 @@ LONGER = 2.0  # a minimum along the step this many times as far away calls for a
 LENGTHENING = 10.0  # at most, at one go
 VISIBLE = 100.0  # a fall of so many roundings shows where the minimum is
 SHORTEST = 1e-9  # shorter steps mean that the direction does not descend
+SETTINGS = ARMIJO, ROUNDING, *SHRINK, RETREAT, MAX_TRIALS, VISIBLE, SHORTEST
 
 
 @compiled
@@ -37,54 +39,6 @@ class Search:
     point: Point | None
     t: float
     trials: int
-
-
-def search(
-    model: Model,
-    point: Point,
-    d: Array,
-    merit: Merit,
-    predicted: float,
-    t: float,
-    far: float,
-    unit: Array,
-    lengthen: bool = False,
-) -> Search:
-    """Backtrack from ``t`` along ``d`` (n,).
-
-    Parameters
-    ----------
-    model, point : the problem and where the step starts
-    merit : penalty of errors in units of the rows' lengths at ``point``
-    predicted : fall of objective + merit that the model of the problem predicts for the full step
-    t : first step length
-    far : sum of violations, in units ``unit`` (m,), beyond which no point is accepted
-    lengthen : whether to look at longer steps where the first one is accepted, for problems without rows
-    """
-    start = point.f + merit.penalty(point.r, point.length)
-    slack = max(ROUNDING * abs(start), model.spacing * abs(point.f))
-    shortest = SHORTEST if t > SHORTEST else SHORTEST * t  # a limited reach may make the first one tiny
-    for trial in range(1, MAX_TRIALS + 1):
-        new = model.at(model.moved(point.x, d, t))
-        value = np.inf
-        defined = not math.isnan(new.f)
-        if defined and total_broken(new.r, model.floor, unit) <= far:
-            value = new.f + merit.penalty(new.r, point.length)
-            if value <= start - ARMIJO * t * predicted + slack:
-                if lengthen and trial == 1 and predicted * t > VISIBLE * slack:
-                    new, t, trial = lengthened(model, point, d, new, predicted, t)
-                if model.differentiate(new):
-                    return Search(new, t, trial)
-                defined = False
-        if not defined:
-            t *= RETREAT
-        else:
-            excess = value - start + predicted * t
-            parabola = predicted * t * t / (2.0 * excess) if np.isfinite(excess) and excess > 0.0 else 0.0
-            t = min(max(parabola, SHRINK[0] * t), SHRINK[1] * t)
-        if t < shortest:
-            break
-    return Search(None, t, trial)
 
 
 def lengthened(
@@ -111,3 +65,56 @@ def lengthened(
             break
         new, t = other, longer
     return new, t, trial
+
+
+@compiled
+def search(
+    model: Model,
+    point: Point,
+    d: Array,
+    merit: Merit,
+    predicted: float,
+    t: float,
+    far: float,
+    unit: Array,
+    lengthen: Callable[..., tuple[Point, float, int]] | None,
+    settings: tuple[float, ...],
+) -> Search:
+    """Backtrack from ``t`` along ``d`` (n,).
+
+    Parameters
+    ----------
+    model, point : the problem and where the step starts
+    merit : penalty of errors in units of the rows' lengths at ``point``
+    predicted : fall of objective + merit that the model of the problem predicts for the full step
+    t : first step length
+    far : sum of violations, in units ``unit`` (m,), beyond which no point is accepted
+    lengthen : looks at longer steps where the first one is accepted, for problems without rows
+    settings : `SETTINGS`
+    """
+    start = point.f + merit.penalty(point.r, point.length)
+    slack = max(ROUNDING * abs(start), model.spacing * abs(point.f))
+    shortest = SHORTEST if t > SHORTEST else SHORTEST * t  # a limited reach may make the first one tiny
+    trial = 0
+    while trial < MAX_TRIALS:
+        trial += 1
+        new = model.at(model.moved(point.x, d, t))
+        value = np.inf
+        defined = not math.isnan(new.f)
+        if defined and total_broken(new.r, model.floor, unit) <= far:
+            value = new.f + merit.penalty(new.r, point.length)
+            if value <= start - ARMIJO * t * predicted + slack:
+                if lengthen is not None and trial == 1 and predicted * t > VISIBLE * slack:
+                    new, t, trial = lengthen(model, point, d, new, predicted, t)
+                if model.differentiate(new):
+                    return Search(new, t, trial)
+                defined = False
+        if not defined:
+            t *= RETREAT
+        else:
+            excess = value - start + predicted * t
+            parabola = predicted * t * t / (2.0 * excess) if np.isfinite(excess) and excess > 0.0 else 0.0
+            t = min(max(parabola, SHRINK[0] * t), SHRINK[1] * t)
+        if t < shortest:
+            break
+    return Search(None, t, trial)

@@ -20,9 +20,9 @@ from ...types import Array, Mask
 from .curvature.source import Matrix
 from .model import Model, Point
 from .state import Local
-from .subproblem.steering import Step
+from .subproblem.qp import Step
 
-__all__ = ["BalancedMerit", "ExactMerit", "Merit", "Plan", "choose", "weigh", "weigh_step"]
+__all__ = ["ALPHA", "BALANCED_SHARE", "BalancedMerit", "ExactMerit", "Merit", "Plan", "choose", "weigh"]
 
 ALPHA = 0.1  # corner width in units of x; anything from 0.03 to 0.3 serves as well
 EXACT_SHARE = 0.1  # the exact merit must predict a fall of this share of d·Bd, else its weights are raised
@@ -97,49 +97,39 @@ def weigh(
     weights : (m,) the last ones, in the rows' own units
     factor : times |multiplier|: the least that a weight may be
     """
+    curved: Array | float
     if isinstance(B, np.ndarray):
-        curved = curvature_along(B, step.d)
+        curved = B
     elif not model.m:  # only bounds, with multipliers z, so that B·d = −g − z
         curved = -float(point.g @ step.d) - float(step.z @ step.d)
     else:
         curved = float(step.d @ (B @ step.d))
-    rows = local.a, local.b, local.v, model.floor
-    return weigh_step(
-        point.g, curved, *rows, step.d, step.y, weights, point.length, factor, EXACT_SHARE, EXACT_GOAL
-    )
-
-
-@compiled
-def curvature_along(B: Array, d: Array) -> float:
-    """d·Bd."""
-    return float(d @ (B @ d))
+    return weigh_step(point, curved, local, step, model.floor, weights, factor, EXACT_SHARE, EXACT_GOAL)
 
 
 @compiled
 def weigh_step(
-    g: Array,
-    curved: float,
-    a: Array,
-    b: Array,
-    v: Array,
+    point: Point,
+    B: Array | float,
+    local: Local,
+    step: Step,
     floor: Array,
-    d: Array,
-    y: Array,
     weights: Array,
-    lengths: Array,
     factor: float,
     share: float,
     goal: float,
 ) -> Plan:
-    """The plan of a step with d·Bd = ``curved``.
+    """The plan of a step; ``B`` (n, n) may be replaced by d·Bd.
 
-    The weights are ``factor``·|y| or more, raised to ``goal`` where they promise less than ``share`` of that.
+    The weights are ``factor``·|y| or more, raised to ``goal`` where they promise less than ``share`` of d·Bd.
     """
-    change = a @ d
-    errors = b + change
+    d, lengths, v = step.d, point.length, local.v
+    curved = B if isinstance(B, float) else float(d @ (B @ d))
+    change = local.a @ d
+    errors = local.b + change
     fall = v - np.maximum(errors, floor * errors)
-    slope = float(g @ d)
-    needed = factor * np.abs(y)
+    slope = float(point.g @ d)
+    needed = factor * np.abs(step.y)
     weights = np.maximum(needed, 0.5 * (weights * lengths + needed))
     predicted = float(weights @ fall) - slope
     if predicted < share * curved:
@@ -150,13 +140,8 @@ def weigh_step(
     return Plan(change, slope, curved, weights, weights / lengths, float(weights @ v), predicted)
 
 
-def choose(equality: Mask, local: Local, step: Step, plan: Plan) -> tuple[Merit, float]:
-    """The balanced merit where it promises enough, else the exact one, with the predicted fall."""
-    return chosen(equality, local, step, plan, ALPHA, BALANCED_SHARE)
-
-
 @compiled
-def chosen(
+def choose(
     equality: Mask, local: Local, step: Step, plan: Plan, alpha: float, share: float
 ) -> tuple[Merit, float]:
     """The balanced merit where it predicts ``share`` of d·Bd, else the exact one, with the predicted fall."""

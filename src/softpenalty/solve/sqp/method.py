@@ -14,12 +14,12 @@ from ..norms import largest
 from ..options import Options
 from ..outcome import Outcome, Solution
 from ..status import Status
-from ..tolerances import Measure, Sizes, Tolerances
+from ..tolerances import OWN_SHARE, SEEN_SHARE, Measure, Tolerances, first_sizes, relative_residual
 from ..watch import Watch
 from .doctor import Diagnosis
 from .loop import run_attempts
 from .model import Model
-from .state import Ending, Iterate
+from .state import Ending, Iterate, record, row_of
 
 __all__ = ["solve_sqp"]
 
@@ -49,7 +49,7 @@ def solve_sqp(
         ending = _nothing_free(model, tolerances)
     iterate = ending.iterate
     if watch.last < iterate.iteration:  # the last one, which no callback saw
-        watch.rows.append(iterate.row(rows.sign))
+        watch.rows.append(row_of(iterate, rows.sign, record))
     point = iterate.point
     f, values, g, J = point.f, point.values, point.gradient, point.jacobian
     z = model.expand_dual(iterate.z)
@@ -71,7 +71,9 @@ def _stationarity(model: Model, ending: Ending, residual: Array) -> float:
     """The residual (n_all,) of the gradient as the algorithm measures it."""
     point = ending.iterate.point
     own = model.reduced(residual)
-    return ending.iterate.sizes.stationarity(own, point.g, ending.iterate.enough)
+    sizes = ending.iterate.sizes
+    seen = point.g, sizes.unit, sizes.steepest, sizes.reach, ending.iterate.enough
+    return relative_residual(own, *seen, SEEN_SHARE, OWN_SHARE)
 
 
 def _nothing_free(model: Model, tolerances: Tolerances) -> Ending:
@@ -81,7 +83,7 @@ def _nothing_free(model: Model, tolerances: Tolerances) -> Ending:
     violations = model.violations(point.r)
     worst = largest(violations)
     measure = Measure(worst, 0.0, 0.0, 0.0, 0.0, 0.0)
-    sizes = Sizes.at(point.g, model.start_sizes)
+    sizes = first_sizes(point.g, model.start_sizes)
     iterate = Iterate(point, np.zeros(model.m), np.zeros(0), measure, worst, 0.0, sizes, 0)
     if largest(violations / model.target_size) <= tolerances.feasibility:
         return Ending(Status.CONVERGED, iterate, 0)

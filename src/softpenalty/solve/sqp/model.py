@@ -334,9 +334,3 @@ def worst_broken(r: Array, floor: Array, target: Array) -> float:
 def steps_to(lower: Array, upper: Array, x: Array) -> tuple[Array, Array]:
     """The steps (n,) from x that end at the bounds."""
     return lower - x, upper - x
-
-
-@compiled
-def distance(x: Array, other: Array) -> float:
-    """Largest difference of two points (n,)."""
-    return largest(x - other)

@@ -85,5 +85,5 @@ def go_on_from(attempt: Attempt, point: Point, stiffness: float = 1.0) -> None:
     state.unit = np.maximum(state.unit, point.length)
     state.failures = state.restarts = state.short_steps = state.trials = 0
     state.stalled = state.stuck = state.slow = 0
-    state.lowest, state.least, state.reaches = np.inf, np.inf, []
+    state.lowest, state.least, state.reaches = np.inf, np.inf, ()
     attempt.begin(stiffness)

@@ -19,9 +19,8 @@ from ..tolerances import feasible
 from .curvature.secant import SecantCurvature
 from .infeasibility import conflict, less_violated
 from .model import Model, Point, steps_to, total_broken
-from .state import Local, linearize
-from .subproblem.qp import violation_qp
-from .subproblem.steering import stepped
+from .state import Local, linearize, rank, record, row_of
+from .subproblem.qp import stepped, violation_qp
 
 if TYPE_CHECKING:
     from .loop import Attempt
@@ -53,10 +52,10 @@ def restore(attempt: Attempt) -> tuple[Status | None, tuple[Mask, Mask] | None]:
         state.point = point
         state.iteration += 1
         iterate = attempt.blank()
-        attempt.watch.keep(iterate, iterate.rank(attempt.tolerances.feasibility))
+        attempt.watch.keep(iterate, rank(iterate, attempt.tolerances.feasibility))
         if feasible(iterate.measure, attempt.tolerances):
             return None, None
-        status = attempt.watch.see(model.expand(point.x), iterate.row(model.sign))
+        status = attempt.watch.see(model.expand(point.x), row_of(iterate, model.sign, record))
         if status is not None:
             return status, None
         weights = point.length / unit

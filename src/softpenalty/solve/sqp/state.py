@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from ...core import compiled
 from ...types import Array
 from ..norms import largest
 from ..status import Status
-from ..tolerances import Measure, Sizes
+from ..tolerances import Measure, Sizes, first_sizes
 from .curvature.source import Matrix
 from .doctor import Diagnosis
 from .model import Model, Point, total_broken
@@ -25,7 +26,13 @@ __all__ = [
     "Local",
     "State",
     "Strategy",
+    "at_start",
     "linearize",
+    "rank",
+    "record",
+    "row_of",
+    "take_in",
+    "without_derivatives",
 ]
 
 FAR = 1e3  # points whose violations exceed this many times those of the start are not accepted
@@ -71,6 +78,7 @@ def linearize(point: Point, floor: Array) -> Local:
     return Local(a, b, np.maximum(b, floor * b), largest(point.g), max(1.0, largest(point.x)))
 
 
+@compiled
 @dataclass(slots=True)
 class Iterate:
     """A point with its multipliers (rows (m,), bounds (n,)) and what the stop tests saw there."""
@@ -85,29 +93,30 @@ class Iterate:
     iteration: int
     trials: int = 0  # of the line search that led here
 
-    @classmethod
-    def without_derivatives(
-        cls, point: Point, other: Iterate, target_size: Array, violations: Array
-    ) -> Iterate:
-        """A point at which only the values are known, with the multipliers of another one."""
-        violation = largest(violations / target_size)
-        unknown = Measure(violation, violation, np.inf, np.inf, np.inf, np.inf)
-        point.gradient = np.full_like(other.point.gradient, np.nan)
-        point.g, point.jacobian = np.full(point.x.size, np.nan), other.point.jacobian * np.nan
-        return cls(point, other.y, other.z, unknown, largest(violations), 0.0, other.sizes, other.iteration)
 
-    def rank(self, feasibility: float) -> tuple[float, float]:
-        """The lower, the better: feasible with a lower objective, else less violated."""
-        return max(self.measure.violation, feasibility), self.point.f
-
-    def row(self, sign: Array) -> tuple[Any, ...]:
-        """What a row of the history is made of; ``sign`` (m,) gives the multipliers the user's signs."""
-        measure = self.measure
-        numbers = self.violation, measure.violation, measure.stationarity, measure.step, self.trials
-        return self.iteration, _record, self.point.f, *numbers, self.y, sign
+def without_derivatives(point: Point, other: Iterate, target_size: Array, violations: Array) -> Iterate:
+    """A point at which only the values are known, with the multipliers of another one."""
+    violation = largest(violations / target_size)
+    unknown = Measure(violation, violation, np.inf, np.inf, np.inf, np.inf)
+    point.gradient = np.full_like(other.point.gradient, np.nan)
+    point.g, point.jacobian = np.full(point.x.size, np.nan), other.point.jacobian * np.nan
+    return Iterate(point, other.y, other.z, unknown, largest(violations), 0.0, other.sizes, other.iteration)
 
 
-def _record(
+def rank(iterate: Iterate, feasibility: float) -> tuple[float, float]:
+    """The lower, the better: feasible with a lower objective, else less violated."""
+    return max(iterate.measure.violation, feasibility), iterate.point.f
+
+
+@compiled
+def row_of(iterate: Iterate, sign: Array, record: Callable[..., dict[str, Any]]) -> tuple[Any, ...]:
+    """What ``record`` makes a row of the history of; ``sign`` (m,) gives the multipliers the user's signs."""
+    measure = iterate.measure
+    numbers = iterate.violation, measure.violation, measure.stationarity, measure.step, iterate.trials
+    return iterate.iteration, record, iterate.point.f, *numbers, iterate.y, sign
+
+
+def record(
     nit: int,
     fun: float,
     maxcv: float,
@@ -118,6 +127,7 @@ def _record(
     y: Array,
     sign: Array,
 ) -> dict[str, Any]:
+    """A row of the history as it is shown."""
     return {
         "nit": nit,
         "fun": fun,
@@ -130,6 +140,7 @@ def _record(
     }
 
 
+@compiled
 @dataclass(slots=True)
 class State:
     """What changes from one iteration to the next, apart from the curvature and the last active set.
@@ -149,7 +160,7 @@ class State:
     stalled, lowest : feasible iterations without a fall below this merit
     stuck, looks : iterations with a certificate that nothing nearby is less violated; looks elsewhere
     slow, least : violated iterations since the sum of violations fell to this by a good share
-    reaches : lengths of the steps made
+    reaches : lengths of the last steps
     """
 
     point: Point
@@ -171,16 +182,32 @@ class State:
     looks: int = 0
     slow: int = 0
     least: float = np.inf
-    reaches: list[float] = field(default_factory=list)
+    reaches: tuple[float, ...] = ()
 
-    @classmethod
-    def at_start(cls, model: Model, iteration: int) -> State:
-        """At the start of ``model``, without a matrix yet."""
-        point = model.at_start()
-        far = FAR * max(1.0, total_broken(point.r, model.floor, point.length))
-        sizes = Sizes.at(point.g, model.start_sizes)
-        nothing = np.zeros((0, 0))
-        return cls(point, nothing, np.zeros(model.m), point.length, far, point.f, sizes, iteration)
+
+def at_start(model: Model, iteration: int) -> State:
+    """The state at the start of ``model``, without a matrix yet."""
+    point = model.at_start()
+    far = FAR * max(1.0, total_broken(point.r, model.floor, point.length))
+    sizes = first_sizes(point.g, model.start_sizes)
+    nothing = np.zeros((0, 0))
+    return State(point, nothing, np.zeros(model.m), point.length, far, point.f, sizes, iteration)
+
+
+@compiled
+def take_in(state: State, new: Point, start: Array, remembered: int) -> Point:
+    """Make ``new`` the current point, let the sizes follow, and return the point before it.
+
+    ``start`` (n,) is where the search began; the lengths of ``remembered`` steps are kept.
+    """
+    old, state.point = state.point, new
+    state.reaches = (*state.reaches[1 - remembered :], largest(new.x - old.x))
+    state.f_unit = max(state.f_unit, min(1.0, abs(new.f - state.f_start)))
+    sizes, slopes = state.sizes, np.abs(new.g)
+    sizes.unit = max(sizes.unit, min(1.0, float(slopes.max(initial=0.0))))
+    sizes.steepest = np.maximum(sizes.steepest, slopes)
+    sizes.reach = np.maximum(sizes.reach, np.maximum(np.abs(new.x), np.abs(new.x - start)))
+    return old
 
 
 @dataclass(slots=True)

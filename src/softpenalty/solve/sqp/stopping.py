@@ -13,58 +13,45 @@ from ..tolerances import (
     OWN_SHARE,
     SEEN_SHARE,
     Measure,
-    Sizes,
     Tolerances,
     attained,
     converged,
     relative_residual,
 )
 from .merit import Plan
-from .model import Model, Point
 from .state import ALMOST_FEASIBLE, Iterate, Local, State
-from .subproblem.steering import Step
+from .subproblem.qp import Step
 
-__all__ = ["STALLED_FALL", "TINY_STEP", "UNBOUNDED_FALL", "reason", "seen"]
+__all__ = ["SETTINGS", "STALLED_FALL", "TINY_STEP", "UNBOUNDED_FALL", "reason", "seen"]
 
 ROUNDING = 2e-15  # a few units of rounding in x
 TINY_STEP = 1e-13  # a relative step that changes nothing
 HUGE_MULTIPLIER = 1e9  # of a unit row, relative to the gradient
 STALLED_FALL, STALLED_ITERATIONS = 1e-10, 12  # this many feasible iterations without such a relative fall
 UNBOUNDED_FALL = 1e15  # relative to max(1, |f|) at the start
-
-
-def seen(model: Model, state: State, tolerances: Tolerances, local: Local, step: Step, plan: Plan) -> Iterate:
-    """The current point as the tests, the history and the result see it."""
-    point, sizes = state.point, state.sizes
-    settings = ROUNDING, tolerances.stationarity, NOISE_FACTOR, SEEN_SHARE, OWN_SHARE
-    measure, y, worst, enough = measures(
-        point, local, step, plan, sizes, model.target, model.row_spacing, state.f_unit, settings
-    )
-    return Iterate(point, y, step.z, measure, worst, enough, sizes, state.iteration, state.trials)
+SETTINGS = ROUNDING, NOISE_FACTOR, SEEN_SHARE, OWN_SHARE
 
 
 @compiled
-def measures(
-    point: Point,
+def seen(
+    state: State,
     local: Local,
     step: Step,
     plan: Plan,
-    sizes: Sizes,
     target: Array,
     spacing: float | Array,
-    f_unit: float,
     settings: tuple[float, float, float, float, float],
-) -> tuple[Measure, Array, float, float]:
-    """The measure, the rows' multipliers (m,), the worst violation, the gradient's noise.
+) -> Iterate:
+    """The current point as the tests, the history and the result see it.
 
     Parameters
     ----------
     target : (m,) of the rows
     spacing : relative spacing of the functions' values, one or (1 + m,)
-    f_unit : what the objective's size is at least
-    settings : rounding of x, tolerance of stationarity, and constants of `tolerances`
+    settings : the tolerance of stationarity, then `SETTINGS`
     """
-    rounding, tolerance, noise_factor, seen_share, own_share = settings
+    tolerance, rounding, noise_factor, seen_share, own_share = settings
+    point, sizes = state.point, state.sizes
     lengths, violations = point.length, local.v * point.length
     # A row cannot be met better than rounding in x allows.
     broken = np.maximum(violations - rounding * local.x_size * lengths, 0.0) / np.maximum(1.0, np.abs(target))
@@ -75,7 +62,7 @@ def measures(
     of_f, of_rows = (spacing, spacing) if isinstance(spacing, float) else (float(spacing[0]), spacing[1:])
     in_rows = of_rows * (np.abs(target) + np.abs(point.r) + lengths * local.x_size)
     rounded = of_f * (abs(point.f) + local.g_size * local.x_size) + float(plan.own_weights @ in_rows)
-    f_size = max(f_unit, abs(point.f)) or 1.0
+    f_size = max(state.f_unit, abs(point.f)) or 1.0
     measure = Measure(
         float(broken.max(initial=0.0)),
         float(local.v.max(initial=0.0)) / local.x_size,
@@ -87,7 +74,8 @@ def measures(
         rounded / f_size,
         relative_residual(residual, *seen, 1.0),
     )
-    return measure, y, float(violations.max(initial=0.0)), enough
+    worst = float(violations.max(initial=0.0))
+    return Iterate(point, y, step.z, measure, worst, enough, sizes, state.iteration, state.trials)
 
 
 def reason(iterate: Iterate, state: State, tolerances: Tolerances, local: Local, step: Step) -> Status | None:

@@ -80,9 +80,10 @@ class SecantCurvature:
             for kept in self._pairs:
                 kept[:-1] = kept[1:]
             self.count -= 1
-        remember(*self._pairs, self.count, old.x, new.x, old.g, new.g, old.A, new.A)
+        S, G, J = self._pairs
+        B, self.scalar = moved_matrix(S, G, J, self.count, old, new, y, corner, self.scalar, SETTINGS)
         self.count += 1
-        return self.matrix(y, new.A, corner)
+        return B
 
     def matrix(self, y: Array, A: Array, corner: Mask) -> Array:
         """Positive definite (n, n) for multipliers ``y`` (m,), and rows A (m, n) active where ``corner``."""
@@ -91,22 +92,23 @@ class SecantCurvature:
 
 
 @compiled
-def remember(
+def moved_matrix(
     S: Array,
     G: Array,
     J: Array,
     k: int,
-    x: Array,
-    new_x: Array,
-    g: Array,
-    new_g: Array,
-    A: Array,
-    new_A: Array,
-) -> None:
-    """Put the step from x to another point, and what it changes, into the place ``k``."""
-    np.subtract(new_x, x, out=S[k])
-    np.subtract(new_g, g, out=G[k])
-    np.subtract(new_A, A, out=J[k])
+    old: Point,
+    new: Point,
+    y: Array,
+    corner: Mask,
+    scalar: float,
+    settings: tuple[float, ...],
+) -> tuple[Array, float]:
+    """Put the step between two points, and what it changes, into place ``k``; then see `secant_matrix`."""
+    np.subtract(new.x, old.x, out=S[k])
+    np.subtract(new.g, old.g, out=G[k])
+    np.subtract(new.A, old.A, out=J[k])
+    return secant_matrix(S, G, J, k + 1, y, new.A, corner, scalar, settings)
 
 
 @compiled

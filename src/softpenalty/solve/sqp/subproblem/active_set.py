@@ -14,11 +14,11 @@ import numpy as np
 from scipy.linalg import lapack
 
 from ....core import compiled
-from ....types import Array
+from ....types import Array, Mask
 from ...norms import all_finite, largest
-from .qp import ABOVE, BELOW, CORNER, QP, QPSolution, States
+from .qp import ABOVE, BELOW, CORNER, QP, QPSolution, States, Step, stepped
 
-__all__ = ["solve_from_guess"]
+__all__ = ["SYSTEMS", "TOLERANCES", "guessed_step", "solve_from_guess"]
 
 SIGN_TOLERANCE = 1e-10  # wrong signs below this share of the largest entry are rounding
 SMALLEST_STEP = 1e-8  # ... but an error below the product of the two is rounding in any case
@@ -26,11 +26,35 @@ SYSTEMS = 12  # linear systems solved before giving up: the method may cycle
 RESIDUAL = 1e-9  # error of the rows in their corner that a usable solution may leave, relative to b
 
 
+TOLERANCES = SIGN_TOLERANCE, SMALLEST_STEP, RESIDUAL
+
+
 def solve_from_guess(qp: QP, states: States, systems: int = SYSTEMS) -> QPSolution | None:
     """The exact solution of ``qp``, or None when ``states`` does not lead to it within ``systems``."""
-    tolerances = SIGN_TOLERANCE, SMALLEST_STEP, RESIDUAL
-    found = guessed(qp.g, qp.B, qp.a, qp.b, qp.low, qp.high, states, systems, *tolerances)
+    found = guessed(qp.g, qp.B, qp.a, qp.b, qp.low, qp.high, states, systems, *TOLERANCES)
     return None if found is None else QPSolution(*found)
+
+
+@compiled
+def guessed_step(
+    g: Array,
+    B: Array,
+    a: Array,
+    b: Array,
+    low: Array,
+    high: Array,
+    states: States,
+    equality: Mask,
+    systems: int,
+    sign_tolerance: float,
+    smallest_step: float,
+    residual: float,
+) -> tuple[Step, States] | None:
+    """The step that meets the linearized rows, by `guessed`, and the states (m + n,) behind it; or None."""
+    found = guessed(g, B, a, b, low, high, states, systems, sign_tolerance, smallest_step, residual)
+    if found is None:
+        return None
+    return stepped(QPSolution(*found), equality, True), found[3]
 
 
 @compiled

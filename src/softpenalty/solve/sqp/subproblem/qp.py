@@ -11,9 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....core import compiled
-from ....types import Array, States
+from ....types import Array, Mask, States
 
-__all__ = ["ABOVE", "BELOW", "CORNER", "QP", "QPSolution", "States", "boxes", "violation_qp"]
+__all__ = [
+    "ABOVE", "BELOW", "CORNER", "QP", "QPSolution", "States", "Step", "boxes", "stepped", "violation_qp",
+]  # fmt: skip
 
 NO_CURVATURE = 1e-8  # only to make a QP without objective definite
 
@@ -62,3 +64,31 @@ class QPSolution:
 def boxes(low: Array, high: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
     """The multipliers' boxes (m,) followed by the bounds of the step (n,), below and above."""
     return np.concatenate([low, lower]), np.concatenate([high, upper])
+
+
+@compiled
+@dataclass(slots=True)
+class Step:
+    """A subproblem's solution.
+
+    Attributes
+    ----------
+    d : (n,) step
+    y : (m,) multipliers of the unit rows
+    z : (n,) multipliers of the bounds, ≥ 0 at an upper and ≤ 0 at a lower one
+    corner : (m,) rows in whose corner the step ends, and all equalities
+    met : whether the linearized rows are met
+    """
+
+    d: Array
+    y: Array
+    z: Array
+    corner: Mask
+    met: bool
+
+
+@compiled
+def stepped(solution: QPSolution, equality: Mask, met: bool) -> Step:
+    """The step that a solution is, ``equality`` (m,) being the rows that are equalities."""
+    corner: Mask = (solution.states[: equality.size] == CORNER) | equality
+    return Step(solution.d, solution.y, solution.z, corner, met)

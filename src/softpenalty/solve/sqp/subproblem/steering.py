@@ -8,7 +8,6 @@ which is raised as long as that makes the linearized violation fall (steering).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -20,11 +19,11 @@ from ...norms import largest
 from ..curvature.compact import CompactMatrix
 from ..curvature.limited import LimitedMatrix
 from ..curvature.source import Matrix
-from .active_set import solve_from_guess
+from .active_set import SYSTEMS, TOLERANCES, guessed_step, solve_from_guess
 from .compact import solve_compact
 from .correction import correct
 from .path import solve_path
-from .qp import ABOVE, BELOW, CORNER, QP, QPSolution, States, boxes
+from .qp import ABOVE, BELOW, CORNER, QP, QPSolution, States, Step, boxes, stepped
 
 __all__ = ["Step", "Subproblem"]
 
@@ -39,34 +38,6 @@ STEERING_TRIALS = 6
 STEERING_FALL = 0.9  # a larger weight is kept when the linearized violation falls below this share
 LARGEST_DENSE = 2000  # variables up to which a matrix is made dense where its structure did not help
 LINEAR_TOLERANCE = 1e-9  # linearized violation that counts as none
-
-
-@compiled
-@dataclass(slots=True)
-class Step:
-    """A subproblem's solution.
-
-    Attributes
-    ----------
-    d : (n,) step
-    y : (m,) multipliers of the unit rows
-    z : (n,) multipliers of the bounds, ≥ 0 at an upper and ≤ 0 at a lower one
-    corner : (m,) rows in whose corner the step ends, and all equalities
-    met : whether the linearized rows are met
-    """
-
-    d: Array
-    y: Array
-    z: Array
-    corner: Mask
-    met: bool
-
-
-@compiled
-def stepped(solution: QPSolution, equality: Mask, met: bool) -> Step:
-    """The step that a solution is, ``equality`` (m,) being the rows that are equalities."""
-    corner: Mask = (solution.states[: equality.size] == CORNER) | equality
-    return Step(solution.d, solution.y, solution.z, corner, met)
 
 
 @compiled
@@ -117,8 +88,12 @@ class Subproblem:
             if self.n > LARGEST_DENSE:
                 return None
             B = B.dense()
+        found = guessed_step(g, B, a, b, low, high, self._states, self.equality, SYSTEMS, *TOLERANCES)
+        if found is not None:
+            step, self._states = found
+            return step
         qp = QP(g, B, a, b, low, high)
-        solution = solve_from_guess(qp, self._states) or self._followed(qp) or self._library(qp)
+        solution = self._followed(qp) or self._library(qp)
         if solution is not None:
             self._states = solution.states
             return stepped(solution, self.equality, True)
