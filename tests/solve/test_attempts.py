@@ -20,7 +20,7 @@ from softpenalty.solve.sqp.merit import (
     choose,
     weigh_step,
 )
-from softpenalty.solve.sqp.model import Point
+from softpenalty.solve.sqp.points import Point
 from softpenalty.solve.sqp.recovery import MAX_RESTARTS
 from softpenalty.solve.sqp.state import FIRST, SECOND, Ending, Iterate, linearize, rank
 from softpenalty.solve.sqp.subproblem.steering import Step, Subproblem

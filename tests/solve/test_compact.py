@@ -13,7 +13,7 @@ from softpenalty.solve.sqp.curvature.compact import CompactMatrix
 from softpenalty.solve.sqp.curvature.large import LARGE, LargeCurvature, secant_curvature
 from softpenalty.solve.sqp.curvature.limited import MEMORY, ROOM, LimitedCurvature, LimitedMatrix
 from softpenalty.solve.sqp.curvature.secant import SPANNED, SecantCurvature
-from softpenalty.solve.sqp.model import Point
+from softpenalty.solve.sqp.points import Point
 from softpenalty.solve.sqp.subproblem.active_set import solve_from_guess
 from softpenalty.solve.sqp.subproblem.compact import solve_compact
 from softpenalty.solve.sqp.subproblem.qp import QP

@@ -7,7 +7,7 @@ import pytest
 
 from softpenalty.solve.sqp.curvature.convexify import definite, is_definite
 from softpenalty.solve.sqp.curvature.secant import SecantCurvature, damped_bfgs
-from softpenalty.solve.sqp.model import Point
+from softpenalty.solve.sqp.points import Point
 
 
 def point(x, g, A):

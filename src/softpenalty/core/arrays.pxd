@@ -3,6 +3,7 @@
 
 cimport numpy as cnp
 from libc.math cimport fabs, isfinite
+from libc.string cimport memcpy
 
 ctypedef double* Numbers
 
@@ -37,6 +38,15 @@ cdef inline cnp.ndarray matrix(cnp.npy_intp m, cnp.npy_intp n):
     cdef cnp.npy_intp[2] shape
     shape[0], shape[1] = m, n
     return cnp.PyArray_EMPTY(2, shape, cnp.NPY_DOUBLE, 0)
+
+
+cdef inline cnp.ndarray duplicate(cnp.ndarray array):
+    """A copy of an array of doubles, contiguous."""
+    if not cnp.PyArray_IS_C_CONTIGUOUS(array):
+        return cnp.PyArray_NewCopy(array, cnp.NPY_CORDER)
+    cdef cnp.ndarray copy = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(array), cnp.PyArray_DIMS(array), cnp.NPY_DOUBLE, 0)
+    memcpy(cnp.PyArray_DATA(copy), cnp.PyArray_DATA(array), cnp.PyArray_NBYTES(array))
+    return copy
 
 
 cdef inline double size_of(const double* x, int n) noexcept nogil:

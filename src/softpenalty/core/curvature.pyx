@@ -4,12 +4,12 @@
 cimport numpy as cnp
 from libc.float cimport DBL_MIN
 from libc.math cimport fabs, isfinite, sqrt
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport daxpy, ddot, dgemm, dgemv
 from scipy.linalg.cython_lapack cimport dpotrf, dsyev
 
 from .arrays cimport Numbers, data, length, mask, matrix, plain, vector
+from .records cimport Memory, reserve
 
 cnp.import_array()
 
@@ -77,12 +77,8 @@ cdef void assemble(double* B, int n, double* diagonal, double* V, double* scaled
 def is_definite(B, double smallest):
     cdef cnp.ndarray B_ = plain(B)
     cdef int n = <int> cnp.PyArray_DIM(B_, 0)
-    cdef Numbers work = <double*> malloc((n * <size_t> n + 1) * sizeof(double))
-    if work == NULL:
-        raise MemoryError
-    cdef bint answer = definite(data(B_), n, smallest, work)
-    free(work)
-    return answer
+    cdef Memory memory = reserve(n * <size_t> n, 0)
+    return definite(data(B_), n, smallest, memory.numbers)
 
 
 cdef void remove_part(double* v, double* s, double* V, double* share, double* parts, int k, int n) noexcept:
@@ -158,9 +154,8 @@ def limited_step(double scale, S, Y, g, lower, upper, states):
     cdef cnp.ndarray d_ = vector(n)
     cdef Numbers pS = data(S_), pY = data(Y_), d = data(d_)
     cdef double part
-    cdef Numbers shares = <double*> malloc((k + 1) * sizeof(double))
-    if shares == NULL:
-        raise MemoryError
+    cdef Memory memory = reserve(k, 0)
+    cdef Numbers shares = memory.numbers
     for j in range(n):
         d[j] = -data(g_)[j]
     for i in range(k - 1, -1, -1):
@@ -172,7 +167,6 @@ def limited_step(double scale, S, Y, g, lower, upper, states):
     for i in range(k):
         part = shares[i] - dot(n, pY + i * n, d)
         daxpy(&n, &part, pS + i * n, &STEP, d, &STEP)
-    free(shares)
     for j in range(n):
         if not (isfinite(d[j]) and data(l_)[j] <= d[j] <= data(u_)[j]):
             return None
@@ -226,75 +220,70 @@ cpdef secant_matrix(S, G, J, int k, y, A, corner, double scalar, settings):
     for i in range(m):
         active += mask(c_)[i]
     cdef size_t pairs = k * <size_t> n, entries = n * <size_t> n, rows = max(2 * pairs, active * <size_t> n)
-    cdef Numbers memory = <double*> malloc((pairs + 2 * rows + 3 * entries + 6 * n + 6 * k + 1) * sizeof(double))
-    if memory == NULL:
-        raise MemoryError
-    cdef Numbers Y = memory, V = Y + pairs, scaled = V + rows, work = scaled + rows
+    cdef Memory memory = reserve(pairs + 2 * rows + 3 * entries + 6 * n + 6 * k, 0)
+    cdef Numbers Y = memory.numbers, V = Y + pairs, scaled = V + rows, work = scaled + rows
     cdef Numbers gram = work + entries + 4 * n, augmented = gram + entries, diagonal = augmented + entries
     cdef Numbers squares = diagonal + n, ss = squares + n, sy = ss + k, share = sy + k, parts = share + 2 * k
-    try:
-        memcpy(Y, data(G_), pairs * sizeof(double))
-        for j in range(m):
-            if data(y_)[j] != 0.0:
-                for i in range(k):
-                    daxpy(&n, data(y_) + j, pJ + (i * <size_t> m + j) * n, &STEP, Y + i * n, &STEP)
-        for i in range(k):
-            ss[i], sy[i] = dot(n, pS + i * n, pS + i * n), dot(n, pS + i * n, Y + i * n)
-            yy = dot(n, Y + i * n, Y + i * n)
-            if sy[i] > pairing * sqrt(ss[i] * yy):
-                scalar = sy[i] / ss[i]
-                good = True
-        if not good:
-            scalar *= fading
-        gamma = min(max(scalar, low), high)
-        if k > 1:
-            for j in range(n):
-                diagonal[j] = squares[j] = 0.0
-            total = 0.0
+    memcpy(Y, data(G_), pairs * sizeof(double))
+    for j in range(m):
+        if data(y_)[j] != 0.0:
             for i in range(k):
-                total += ss[i]
-                for j in range(n):
-                    squares[j] += pS[i * n + j] * pS[i * n + j]
-                    diagonal[j] += pS[i * n + j] * Y[i * n + j]
-            total *= tiny
-            for j in range(n):
-                diagonal[j] = (diagonal[j] + gamma * total) / (squares[j] + total)
-                diagonal[j] = min(max(diagonal[j], gamma / spread), gamma * spread)
-        else:
-            for j in range(n):
-                diagonal[j] = gamma
+                daxpy(&n, data(y_) + j, pJ + (i * <size_t> m + j) * n, &STEP, Y + i * n, &STEP)
+    for i in range(k):
+        ss[i], sy[i] = dot(n, pS + i * n, pS + i * n), dot(n, pS + i * n, Y + i * n)
+        yy = dot(n, Y + i * n, Y + i * n)
+        if sy[i] > pairing * sqrt(ss[i] * yy):
+            scalar = sy[i] / ss[i]
+            good = True
+    if not good:
+        scalar *= fading
+    gamma = min(max(scalar, low), high)
+    if k > 1:
+        for j in range(n):
+            diagonal[j] = squares[j] = 0.0
+        total = 0.0
         for i in range(k):
-            v = V + kept * n
+            total += ss[i]
             for j in range(n):
-                v[j] = Y[i * n + j] - diagonal[j] * pS[i * n + j]
-            remove_part(v, pS + i * n, V, share, parts, kept, n)
-            vs = dot(n, v, pS + i * n)
-            if vs * vs > pairing * pairing * dot(n, v, v) * ss[i]:
-                share[kept] = 1.0 / vs
-                kept += 1
-        assemble(B, n, diagonal, V, scaled, share, kept)
-        if definite(B, n, smallest * gamma, work):
-            return B_, gamma
-        if active:
-            kept = 0
-            for i in range(m):
-                if mask(c_)[i]:
-                    v = V + kept * n
-                    memcpy(v, data(A_) + i * <size_t> n, n * sizeof(double))
-                    square = max(dot(n, v, v), DBL_MIN)
-                    for j in range(n):
-                        scaled[kept * n + j] = v[j] / square
-                    kept += 1
-            weight = convexifying * (max(-lowest(B, n, work), gamma) if n <= most else gamma)
-            dgemm(b"N", b"T", &n, &n, &active, &ONE, scaled, &n, V, &n, &NOTHING, gram, &n)
-            for trial in range(trials):
-                for i in range(n * n):
-                    augmented[i] = B[i] + weight * gram[i]
-                if definite(augmented, n, smallest * gamma, work):
-                    memcpy(B, augmented, entries * sizeof(double))
-                    return B_, gamma
-                weight *= growth
-        bfgs(B, n, k, pS, Y, ss, sy, gamma, low, high, damping, V, share, parts, scaled, diagonal, work)
+                squares[j] += pS[i * n + j] * pS[i * n + j]
+                diagonal[j] += pS[i * n + j] * Y[i * n + j]
+        total *= tiny
+        for j in range(n):
+            diagonal[j] = (diagonal[j] + gamma * total) / (squares[j] + total)
+            diagonal[j] = min(max(diagonal[j], gamma / spread), gamma * spread)
+    else:
+        for j in range(n):
+            diagonal[j] = gamma
+    for i in range(k):
+        v = V + kept * n
+        for j in range(n):
+            v[j] = Y[i * n + j] - diagonal[j] * pS[i * n + j]
+        remove_part(v, pS + i * n, V, share, parts, kept, n)
+        vs = dot(n, v, pS + i * n)
+        if vs * vs > pairing * pairing * dot(n, v, v) * ss[i]:
+            share[kept] = 1.0 / vs
+            kept += 1
+    assemble(B, n, diagonal, V, scaled, share, kept)
+    if definite(B, n, smallest * gamma, work):
         return B_, gamma
-    finally:
-        free(memory)
+    if active:
+        kept = 0
+        for i in range(m):
+            if mask(c_)[i]:
+                v = V + kept * n
+                memcpy(v, data(A_) + i * <size_t> n, n * sizeof(double))
+                square = max(dot(n, v, v), DBL_MIN)
+                for j in range(n):
+                    scaled[kept * n + j] = v[j] / square
+                kept += 1
+        weight = convexifying * (max(-lowest(B, n, work), gamma) if n <= most else gamma)
+        dgemm(b"N", b"T", &n, &n, &active, &ONE, scaled, &n, V, &n, &NOTHING, gram, &n)
+        for trial in range(trials):
+            for i in range(n * n):
+                augmented[i] = B[i] + weight * gram[i]
+            if definite(augmented, n, smallest * gamma, work):
+                memcpy(B, augmented, entries * sizeof(double))
+                return B_, gamma
+            weight *= growth
+    bfgs(B, n, k, pS, Y, ss, sy, gamma, low, high, damping, V, share, parts, scaled, diagonal, work)
+    return B_, gamma

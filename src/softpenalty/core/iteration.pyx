@@ -362,6 +362,80 @@ cpdef Search search(model, point, d, merit, double predicted, double t, double f
     return Search(None, t, trial)
 
 
+cdef class Limits:
+    """Constants of the stop tests, read from the modules in which these are written in Python."""
+
+    cdef double noise, attainable, share, rounded, huge, tiny_step, almost, fall
+    cdef int stalled
+    cdef object converged, unbounded, attained, no_progress
+
+    def __cinit__(self):
+        tests, here = sys.modules[REFERENCES["converged"].__module__], sys.modules[REFERENCES["reason"].__module__]
+        self.noise, self.attainable, self.share = tests.NOISE_LIMIT, tests.ATTAINABLE, tests.ATTAINABLE_SHARE
+        self.rounded, self.huge, self.tiny_step = tests.ROUNDED_PREDICTION, here.HUGE_MULTIPLIER, here.TINY_STEP
+        self.almost, self.fall, self.stalled = here.ALMOST_FEASIBLE, here.UNBOUNDED_FALL, here.STALLED_ITERATIONS
+        self.converged, self.unbounded = here.Status.CONVERGED, here.Status.UNBOUNDED
+        self.attained, self.no_progress = here.Status.ATTAINED, here.Status.NO_PROGRESS
+
+
+cdef Limits limits = None
+
+
+cdef inline Limits known_limits():
+    global limits
+    if limits is None:
+        limits = Limits()
+    return limits
+
+
+cpdef bint feasible(Measure measure, tolerances) except -1:
+    return measure.violation <= tolerances.feasibility and measure.distance <= tolerances.distance
+
+
+cpdef bint nothing_left(Measure measure, tolerances) except -1:
+    cdef double enough = tolerances.objective
+    cdef Limits limits = known_limits()
+    return -limits.rounded * enough <= measure.predicted <= enough and measure.curved <= enough
+
+
+cpdef bint converged(Measure measure, tolerances) except -1:
+    if measure.stationarity > tolerances.stationarity or not feasible(measure, tolerances):
+        return False
+    if measure.noise > known_limits().noise:
+        return False
+    return nothing_left(measure, tolerances) or measure.step <= tolerances.step
+
+
+cpdef bint attained(Measure measure, tolerances) except -1:
+    cdef Limits limits = known_limits()
+    cdef double visible = limits.attainable * measure.rounding
+    cdef double stationarity = tolerances.stationarity
+    if not feasible(measure, tolerances) or measure.noise > limits.noise:
+        return False
+    return (
+        max(measure.stationarity, measure.by_variable) <= limits.share * stationarity
+        and fabs(measure.predicted) <= visible and measure.curved <= visible
+    )
+
+
+cpdef reason(Iterate iterate, State state, tolerances, Local local, Step step):
+    cdef Measure measure = iterate.measure
+    cdef Limits limits = known_limits()
+    cdef cnp.ndarray y_
+    cdef double steep
+    if converged(measure, tolerances):
+        y_, steep = plain(step.y), (<Sizes> state.sizes).unit
+        if size_of(data(y_), length(y_)) <= limits.huge * max(steep, local.g_size) or measure.step <= limits.tiny_step:
+            return limits.converged
+    if measure.violation > limits.almost:
+        return None
+    if (<Point> iterate.point).f < -limits.fall * max(1.0, fabs(state.f_start)):
+        return limits.unbounded
+    if state.stalled >= limits.stalled:
+        return limits.attained if attained(measure, tolerances) else limits.no_progress
+    return None
+
+
 cdef tuple to_bounds(lower, upper, x):
     cdef cnp.ndarray l_ = plain(lower), u_ = plain(upper), x_ = plain(x)
     cdef int n = length(x_), j
@@ -383,7 +457,7 @@ cdef class Iterating:
     cdef double alpha, balanced_share, exact_share, exact_goal, almost_feasible, stalled_fall, tiny_step
     cdef double first_reach, reach_growth, short_step
     cdef int reaches, spanned
-    cdef object reason, record, lengthened, nothing_left, converged, infeasible
+    cdef object record, lengthened, converged, infeasible
     cdef tuple settings, search_settings
 
     def __cinit__(self, *_):
@@ -393,8 +467,8 @@ cdef class Iterating:
         self.almost_feasible, self.stalled_fall = here.ALMOST_FEASIBLE, here.STALLED_FALL
         self.tiny_step, self.first_reach, self.reach_growth = here.TINY_STEP, here.FIRST_REACH, here.REACH_GROWTH
         self.short_step, self.reaches, self.spanned = here.SHORT_STEP, here.REACHES, here.SPANNED
-        self.reason, self.record, self.lengthened = here.reason, here.record, here.lengthened
-        self.nothing_left, self.settings, self.search_settings = here.nothing_left, here.SETTINGS, here.SEARCH
+        self.record, self.lengthened = here.record, here.lengthened
+        self.settings, self.search_settings = here.SETTINGS, here.SEARCH
         self.converged, self.infeasible = here.Status.CONVERGED, here.Status.INFEASIBLE
 
     def run(self):
@@ -461,7 +535,7 @@ cdef class Iterating:
                 state.lowest, state.stalled = merit, 0
             else:
                 state.stalled += 1
-        status = self.reason(iterate, state, self.tolerances, local, step)
+        status = reason(iterate, state, self.tolerances, local, step)
         if status is None and not feasible and self.is_stuck(iterate, local, plan):
             status = self.infeasible
         if status is not None:
@@ -474,7 +548,7 @@ cdef class Iterating:
         cdef Measure measure = iterate.measure
         cdef Search found
         model = self.model
-        if self.nothing_left(measure, self.tolerances) and model.refine(state.point):
+        if nothing_left(measure, self.tolerances) and model.refine(state.point):
             return None
         if plan.predicted <= 0.0 or measure.step <= self.tiny_step:
             return self.without_promise(local, step, measure)

@@ -1,4 +1,4 @@
-# The records that the algorithm passes around, with fields that extension modules read as C does.
+# The records that the algorithm passes around, with fields that extension modules read as C does; and memory.
 
 cimport numpy as cnp
 
@@ -56,3 +56,12 @@ cdef class QP:
 
 cdef class QPSolution:
     cdef public object d, y, z, states
+
+
+cdef class Memory:
+    cdef double* numbers
+    cdef int* integers
+    cdef bint borrowed
+
+
+cdef Memory reserve(size_t numbers, size_t integers)

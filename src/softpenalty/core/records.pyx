@@ -1,8 +1,13 @@
 # cython: language_level=3
-"""Twins of the records in `solve.sqp` and `solve.tolerances`, where each is explained."""
+"""Twins of the records in `solve.sqp` and `solve.tolerances`, where each is explained.
 
+None of them can be part of a cycle, so the garbage collector need not look at them.
+"""
+
+cimport cython
 cimport numpy as cnp
 from libc.math cimport INFINITY
+from libc.stdlib cimport free, malloc
 
 from .arrays cimport vector
 
@@ -11,6 +16,8 @@ cnp.import_array()
 cdef cnp.ndarray NOTHING = vector(0)
 
 
+@cython.freelist(8)
+@cython.no_gc
 cdef class Point:
     def __init__(self, x, double f, r, g=NOTHING, A=NOTHING, length=NOTHING, values=NOTHING, gradient=NOTHING,
                  jacobian=None, double g_noise=0.0, A_noise=NOTHING):
@@ -19,22 +26,30 @@ cdef class Point:
         self.g_noise, self.A_noise = g_noise, A_noise
 
 
+@cython.freelist(8)
+@cython.no_gc
 cdef class Local:
     def __init__(self, a, b, v, double g_size, double x_size):
         self.a, self.b, self.v, self.g_size, self.x_size = a, b, v, g_size, x_size
 
 
+@cython.freelist(8)
+@cython.no_gc
 cdef class Step:
     def __init__(self, d, y, z, corner, bint met):
         self.d, self.y, self.z, self.corner, self.met = d, y, z, corner, met
 
 
+@cython.freelist(8)
+@cython.no_gc
 cdef class Plan:
     def __init__(self, change, double slope, double curved, weights, own_weights, double penalty, double predicted):
         self.change, self.slope, self.curved, self.weights = change, slope, curved, weights
         self.own_weights, self.penalty, self.predicted = own_weights, penalty, predicted
 
 
+@cython.freelist(8)
+@cython.no_gc
 cdef class Measure:
     def __init__(self, double violation, double distance, double stationarity, double predicted, double curved,
                  double step, double noise=0.0, double rounding=0.0, double by_variable=0.0):
@@ -43,17 +58,23 @@ cdef class Measure:
         self.noise, self.rounding, self.by_variable = noise, rounding, by_variable
 
 
+@cython.freelist(8)
+@cython.no_gc
 cdef class Sizes:
     def __init__(self, double unit, steepest, reach):
         self.unit, self.steepest, self.reach = unit, steepest, reach
 
 
+@cython.freelist(8)
+@cython.no_gc
 cdef class Iterate:
     def __init__(self, point, y, z, measure, double violation, double enough, sizes, int iteration, int trials=0):
         self.point, self.y, self.z, self.measure, self.violation = point, y, z, measure, violation
         self.enough, self.sizes, self.iteration, self.trials = enough, sizes, iteration, trials
 
 
+@cython.freelist(8)
+@cython.no_gc
 cdef class State:
     def __init__(self, point, B, weights, unit, double far, double f_start, sizes, int iteration, double f_unit=0.0,
                  int trials=0, int failures=0, int restarts=0, int short_steps=0, int stalled=0,
@@ -65,16 +86,58 @@ cdef class State:
         self.reaches = reaches
 
 
+@cython.freelist(8)
+@cython.no_gc
 cdef class Search:
     def __init__(self, point, double t, int trials):
         self.point, self.t, self.trials = point, t, trials
 
 
+@cython.freelist(8)
+@cython.no_gc
 cdef class QP:
     def __init__(self, g, B, a, b, low, high):
         self.g, self.B, self.a, self.b, self.low, self.high = g, B, a, b, low, high
 
 
+@cython.freelist(8)
+@cython.no_gc
 cdef class QPSolution:
     def __init__(self, d, y, z, states):
         self.d, self.y, self.z, self.states = d, y, z, states
+
+
+cdef size_t SHELF = 1 << 16
+cdef double* shelf = <double*> malloc(SHELF)
+cdef bint on_shelf = shelf != NULL
+
+
+@cython.freelist(8)
+@cython.no_gc
+cdef class Memory:
+    """Doubles and integers to work on, given back when the object goes.
+
+    Small ones come from a shelf, one at a time: malloc takes its time for more than a thousand bytes.
+    """
+
+    def __dealloc__(self):
+        global on_shelf
+        if self.borrowed:
+            on_shelf = True
+        else:
+            free(self.numbers)
+
+
+cdef Memory reserve(size_t numbers, size_t integers):
+    global on_shelf
+    cdef Memory memory = Memory.__new__(Memory)
+    cdef size_t size = (numbers + 1) * sizeof(double) + (integers + 1) * sizeof(int)
+    memory.borrowed = on_shelf and size <= SHELF
+    if memory.borrowed:
+        memory.numbers, on_shelf = shelf, False
+    else:
+        memory.numbers = <double*> malloc(size)
+        if memory.numbers == NULL:
+            raise MemoryError
+    memory.integers = <int*> (memory.numbers + numbers + 1)
+    return memory

@@ -1,13 +1,20 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""What the user's functions return in the usual case: twins of functions in `problem.returned`."""
+"""What the user's functions return in the usual case, and who remembers it: twins of functions in `problem.returned` and
+of a class in `problem.remembered`.
+"""
+
+import sys
 
 import numpy as np
 
+cimport cython
 cimport numpy as cnp
-from libc.math cimport INFINITY, isfinite
+from libc.math cimport INFINITY, NAN, isfinite
 from libc.string cimport memcpy
 
-from .arrays cimport Numbers, data, length, matrix, plain, vector
+from .arrays cimport Numbers, data, duplicate, length, matrix, plain, vector
+
+from . import REFERENCES
 
 cnp.import_array()
 
@@ -22,6 +29,8 @@ cdef inline bint usual(object value, int axes):
     )
 
 
+@cython.freelist(8)
+@cython.no_gc
 cdef class Answer:
     cdef public double objective
     cdef public object values, gradient, jacobian, noise
@@ -43,7 +52,7 @@ def usual_number(returned, cnp.ndarray x):
 def usual_values(returned, cnp.ndarray x):
     if not usual(returned, 1) or cnp.PyArray_TYPE(x) != cnp.NPY_DOUBLE:
         return None
-    return cnp.PyArray_NewCopy(returned, cnp.NPY_CORDER)
+    return duplicate(returned)
 
 
 def usual_derivatives(returned, tuple shape):
@@ -53,7 +62,7 @@ def usual_derivatives(returned, tuple shape):
     for axis in range(axes):
         if cnp.PyArray_DIM(returned, axis) != shape[axis]:
             return None
-    return cnp.PyArray_NewCopy(returned, cnp.NPY_CORDER)
+    return duplicate(returned)
 
 
 def stacked(list parts, int n):
@@ -131,15 +140,16 @@ def answered(list functions, cnp.ndarray x, read):
     cdef cnp.ndarray values
     cdef double objective = 0.0, total
     cdef cnp.npy_intp k = 0
+    cdef bint real = usual(x, 1)
     cdef int i
     for i in range(len(functions)):
-        returned = functions[i](cnp.PyArray_NewCopy(x, cnp.NPY_CORDER))
+        returned = functions[i]((duplicate(x) if real else cnp.PyArray_NewCopy(x, cnp.NPY_CORDER)))
         if i == 0 and isinstance(returned, float):
             objective = returned
         elif i == 0:
             objective = read(-1, returned, x)[0]
         else:
-            part = cnp.PyArray_NewCopy(returned, cnp.NPY_CORDER) if usual(returned, 1) else read(i - 1, returned, x)
+            part = duplicate(returned) if usual(returned, 1) else read(i - 1, returned, x)
             parts.append(part)
             sizes.append(cnp.PyArray_DIM(part, 0))
             k += sizes[i - 1]
@@ -157,15 +167,15 @@ def answered_derivatives(list functions, cnp.ndarray x, list sizes, read):
     cdef list parts = []
     cdef cnp.npy_intp n = cnp.PyArray_DIM(x, 0), k = 0, size
     cdef cnp.ndarray jacobian
-    cdef bint sparse = False
+    cdef bint sparse = False, real = usual(x, 1)
     cdef int i
     for i in range(len(functions)):
-        returned = functions[i](cnp.PyArray_NewCopy(x, cnp.NPY_CORDER))
+        returned = functions[i]((duplicate(x) if real else cnp.PyArray_NewCopy(x, cnp.NPY_CORDER)))
         size = 1 if i == 0 else sizes[i - 1]
         if i == 0 and usual(returned, 1) and cnp.PyArray_DIM(returned, 0) == n:
-            part = cnp.PyArray_NewCopy(returned, cnp.NPY_CORDER)
+            part = duplicate(returned)
         elif i and usual(returned, 2) and cnp.PyArray_DIM(returned, 0) == size and cnp.PyArray_DIM(returned, 1) == n:
-            part = cnp.PyArray_NewCopy(returned, cnp.NPY_CORDER)
+            part = duplicate(returned)
         else:
             part = read(i - 1, returned, size, n)
             sparse = sparse or not isinstance(part, cnp.ndarray)
@@ -189,3 +199,48 @@ cdef int copied(list parts, Numbers place) except -1:
         memcpy(place, data(part), length(part) * sizeof(double))
         place += length(part)
     return 0
+
+
+cdef class Remembered:
+    cdef public object functions, calls, sizes, spacing, _pinned, _n
+    cdef public dict _points
+    cdef public int njev
+    cdef int most
+
+    def __cinit__(self, *_, **__):
+        self.most = sys.modules[REFERENCES["Remembered"].__module__].POINTS
+
+    cpdef Answer at(self, cnp.ndarray x):
+        cdef bytes key = x.tobytes()
+        cdef Answer point = self._points.get(key)
+        if point is not None:
+            return point
+        if x.shape[0] != self._n:
+            self._check_variables(x.size)
+        found = self.calls.values(x)
+        point = Answer.__new__(Answer)
+        if found is None:
+            point.objective, point.values = NAN, np.full(sum(self.sizes or ()), NAN)
+        else:
+            point.objective, point.values, sizes, point.gradient = found
+            if sizes != self.sizes:
+                self._check_sizes(sizes)
+        if len(self._points) >= self.most:
+            oldest, *others = self._points
+            del self._points[others[0] if oldest == self._pinned else oldest]
+        self._points[key] = point
+        return point
+
+    cpdef Answer differentiated(self, cnp.ndarray x):
+        cdef Answer point = self.at(x)
+        if point.jacobian is None:
+            self.njev += 1
+            if self.functions.all_given and self.calls.journal is None:
+                found = self.calls.derivatives(x, self.sizes or [])
+                point.gradient, point.jacobian = found or self._no_derivatives(x.size)
+            else:
+                self._differentiate(x, point)
+        return point
+
+    def _no_derivatives(self, n):
+        return np.full(n, NAN), np.full((sum(self.sizes or []), n), NAN)

@@ -1,14 +1,25 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Rows, units, points: the twins of functions in `solve`, where each is explained and written in Python."""
+"""Rows, units, points: twins of functions in `solve`, where each is explained and written in Python, and of a class in
+`solve.sqp.points`.
+"""
+
+import sys
+
+import numpy as np
 
 cimport numpy as cnp
-from libc.math cimport INFINITY, exp2, fabs, isfinite, log2, rint, sqrt
+from libc.math cimport INFINITY, NAN, exp2, fabs, isfinite, log2, rint, sqrt
 from libc.stdlib cimport qsort
 from scipy.linalg.cython_blas cimport ddot, dgemv
 
 from .arrays cimport Numbers, broken, data, finite, highest, length, mask, matrix, plain, size_of, vector
+from .records cimport Point
+
+from . import REFERENCES
 
 cnp.import_array()
+
+cdef cnp.ndarray NOTHING = vector(0)
 
 cdef int STEP = 1
 cdef double ONE = 1.0
@@ -19,7 +30,7 @@ def largest(v):
     return size_of(data(x), length(x))
 
 
-def squares_finite(array):
+cpdef bint squares_finite(array) except -1:
     cdef cnp.ndarray x = plain(array)
     cdef int n = length(x)
     return isfinite(ddot(&n, data(x), &STEP, data(x), &STEP))
@@ -39,7 +50,7 @@ def broken_rows(r, floor):
     return v
 
 
-def worst_broken(r, floor, target):
+cpdef double worst_broken(r, floor, target) except? -1.0:
     cdef cnp.ndarray r_ = plain(r), f_ = plain(floor), t_ = plain(target)
     cdef double worst = 0.0, entry
     cdef int i
@@ -52,7 +63,7 @@ def worst_broken(r, floor, target):
     return worst
 
 
-def residuals(values, source, sign, target):
+cpdef tuple residuals(values, source, sign, target):
     cdef cnp.ndarray c_ = plain(values), s_ = plain(sign), t_ = plain(target), o_
     cdef int m = length(t_), i
     cdef cnp.ndarray r = vector(m)
@@ -105,7 +116,7 @@ def extremes(v):
     return low, high
 
 
-def row_gradients(J, source, sign, free, units, double shortest):
+cpdef tuple row_gradients(J, source, sign, free, units, double shortest):
     """Rows of a dense Jacobian in the free variables and their units, and their lengths."""
     cdef cnp.ndarray J_ = plain(J), s_ = plain(sign), u_ = plain(units), o_, f_
     cdef int m = length(s_), n = length(u_), i, j
@@ -137,7 +148,7 @@ def row_gradients(J, source, sign, free, units, double shortest):
     return A, lengths, isfinite(total)
 
 
-def shifted(x, d, double t, lower, upper, bint bounded, double held, double rounded):
+cpdef cnp.ndarray shifted(x, d, double t, lower, upper, bint bounded, double held, double rounded):
     cdef cnp.ndarray x_ = plain(x), d_ = plain(d), l_ = plain(lower), u_ = plain(upper)
     cdef int n = length(x_), i
     cdef cnp.ndarray new = vector(n)
@@ -333,3 +344,86 @@ def holding(errors, target, equality, x, lower, upper, double near):
             if data(x_)[i] >= data(u_)[i]:
                 above.append(i)
     return rows, below, above
+
+
+cdef class Points:
+    cdef public object evaluation, full, places, units, lower, upper, source, sign, target, floor, typical
+    cdef public object least_violated, pending
+    cdef public bint scaled, bounded
+    cdef public double least
+    cdef double accuracy, rounded, shortest
+
+    def __cinit__(self, *_):
+        here = sys.modules[REFERENCES["Points"].__module__]
+        self.accuracy, self.rounded, self.shortest = here.SUBPROBLEM_ACCURACY, here.ROUNDED, here.SHORTEST_ROW
+
+    cpdef expand(self, x):
+        if self.scaled:
+            x = x * self.units
+        if self.places is None:
+            return x
+        full = self.full.copy()
+        full[self.places] = x
+        return full
+
+    cpdef Point at(self, x):
+        cdef Point point = Point.__new__(Point)
+        cdef bint defined
+        cdef double worst
+        answer = self.evaluation.at(self.expand(x))
+        values = answer.values
+        r, defined = residuals(values, self.source, self.sign, self.target)
+        point.x, point.f, point.r, point.values = x, answer.objective, r, values
+        point.g = point.A = point.length = point.gradient = point.A_noise = NOTHING
+        if not defined or not isfinite(point.f):
+            point.f = NAN
+        if self.least > 0.0:
+            worst = self.worst(point)
+            if worst < self.least:
+                self.least, self.least_violated = worst, point
+        return point
+
+    cpdef double worst(self, Point point) except? -1.0:
+        return INFINITY if point.f != point.f else worst_broken(point.r, self.floor, self.target)
+
+    cpdef moved(self, x, d, double t):
+        return shifted(x, d, t, self.lower, self.upper, self.bounded, self.accuracy, self.rounded)
+
+    cpdef bint differentiate(self, Point point) except -1:
+        cdef bint defined
+        self.pending = point
+        answer = self.evaluation.differentiated(self.expand(point.x))
+        self.pending = None
+        gradient, jacobian, noise = answer.gradient, answer.jacobian, answer.noise
+        J = jacobian if isinstance(jacobian, cnp.ndarray) else jacobian.toarray()
+        A, lengths, defined = row_gradients(J, self.source, self.sign, self.places, self.units, self.shortest)
+        g = self.reduced(gradient)
+        if not (defined and squares_finite(g)):
+            return False
+        point.g, point.A, point.gradient, point.jacobian = g, A, gradient, jacobian
+        point.length = lengths
+        if noise is not None:
+            self.take_noise(point, noise)
+        return True
+
+    @property
+    def row_spacing(self):
+        spacing = self.evaluation.spacing
+        if isinstance(spacing, float):
+            return spacing
+        return spacing[: 1 + length(self.sign)] if self.source is None else spacing[np.append(0, 1 + self.source)]
+
+    @property
+    def spacing(self):
+        spacing = self.evaluation.spacing
+        return spacing if isinstance(spacing, float) else float(spacing[0])
+
+    cpdef reduced(self, g):
+        own = g if self.places is None else g[self.places]
+        return own * self.units if self.scaled else own
+
+    def take_noise(self, Point point, noise):
+        sizes = np.maximum(self.typical, np.abs(point.x * self.units))
+        noise = float((self.units / sizes).max(initial=0.0)) * noise
+        point.g_noise = noise[0]
+        point.A_noise = noise[1 : 1 + length(self.sign)] if self.source is None else noise[1:][self.source]

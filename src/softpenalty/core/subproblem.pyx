@@ -5,36 +5,19 @@ import time
 
 cimport numpy as cnp
 from libc.math cimport fabs, isfinite, INFINITY
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy
 from scipy.linalg.cython_blas cimport daxpy, dcopy, ddot, dgemm, dgemv
 from scipy.linalg.cython_lapack cimport dgesv, dgetrf, dgetri, dposv, dpotrf, dpotrs
 
 from .arrays cimport Numbers, data, finite, length, mask, plain, size_of, vector
-from .records cimport QPSolution, Step
+from .records cimport Memory, QPSolution, Step, reserve
 
 cnp.import_array()
 
 cdef double ONE = 1.0, MINUS = -1.0, NOTHING = 0.0
 cdef int STEP = 1
+cdef int FEW = 16  # unknowns up to which a loop takes less time than a call of LAPACK
 cdef signed char BELOW = -1, CORNER = 0, ABOVE = 1
-
-
-cdef class Memory:
-    """Doubles and integers to work on, given back when the object goes."""
-
-    cdef double* numbers
-    cdef int* integers
-
-    def __cinit__(self, size_t numbers, size_t integers):
-        self.numbers = <double*> malloc((numbers + 1) * sizeof(double))
-        self.integers = <int*> malloc((integers + 1) * sizeof(int))
-        if self.numbers == NULL or self.integers == NULL:
-            raise MemoryError
-
-    def __dealloc__(self):
-        free(self.numbers)
-        free(self.integers)
 
 
 def hard_rows(equality, int n):
@@ -73,6 +56,34 @@ cdef Step step_of(d, y, z, cnp.ndarray states, cnp.ndarray equality, bint met):
     return step
 
 
+cdef int eliminated(double* K, double* rhs, int n) noexcept nogil:
+    """Solve the symmetric system K·x = rhs in place, rows pivoted; 1 where it is singular."""
+    cdef int i, j, k, best
+    cdef double top, factor
+    for k in range(n):
+        best, top = k, fabs(K[k * n + k])
+        for i in range(k + 1, n):
+            if fabs(K[i * n + k]) > top:
+                best, top = i, fabs(K[i * n + k])
+        if top == 0.0:
+            return 1
+        if best != k:
+            for j in range(k, n):
+                K[k * n + j], K[best * n + j] = K[best * n + j], K[k * n + j]
+            rhs[k], rhs[best] = rhs[best], rhs[k]
+        for i in range(k + 1, n):
+            factor = K[i * n + k] / K[k * n + k]
+            if factor != 0.0:
+                for j in range(k + 1, n):
+                    K[i * n + j] -= factor * K[k * n + j]
+                rhs[i] -= factor * rhs[k]
+    for k in range(n - 1, -1, -1):
+        for j in range(k + 1, n):
+            rhs[k] -= K[k * n + j] * rhs[j]
+        rhs[k] /= K[k * n + k]
+    return 0
+
+
 def guessed_step(g, B, a, b, low, high, states, equality, int systems, double sign_tolerance, double smallest_step,
                  double residual):
     found = guessed(g, B, a, b, low, high, states, systems, sign_tolerance, smallest_step, residual)
@@ -98,7 +109,7 @@ cpdef guessed(g, B, a, b, low, high, states, int systems, double sign_tolerance,
     cdef bint changed
     # K, rhs, gradient and errors; pivots, corner rows and free variables; the states seen.
     cdef size_t largest = n + (m if m < n else n)
-    cdef Memory memory = Memory(largest * largest + largest + n + m, 2 * largest + n + systems * total)
+    cdef Memory memory = reserve(largest * largest + largest + n + m, 2 * largest + n + systems * total)
     cdef Numbers K = memory.numbers, rhs = K + largest * largest, gradient = rhs + largest, errors = gradient + n
     cdef int* pivots = memory.integers
     cdef int* corner = pivots + largest
@@ -156,7 +167,9 @@ cpdef guessed(g, B, a, b, low, high, states, int systems, double sign_tolerance,
                 K[(k + i) * size + k + j] = 0.0
         if size:
             if c:
-                dgesv(&size, &one, K, &size, pivots, rhs, &size, &info)
+                info = eliminated(K, rhs, size) if size <= FEW else 0
+                if size > FEW:
+                    dgesv(&size, &one, K, &size, pivots, rhs, &size, &info)
             else:
                 dposv(b"L", &size, &one, K, &size, rhs, &size, &info)
             if info or not finite(rhs, size):
@@ -257,7 +270,7 @@ cdef class Path:
         self.n, self.m, self.smallest, self.shift = n, m, smallest, shift
         self.g, self.B, self.a = data(g_), data(B_), data(a_)
         M = m + 2 * n
-        self.memory = Memory(14 * <size_t> M + 3 * n + n * <size_t> n + m * <size_t> n, 3 * <size_t> M)
+        self.memory = reserve(14 * <size_t> M + 3 * n + n * <size_t> n + m * <size_t> n, 3 * <size_t> M)
         cdef Numbers numbers = self.memory.numbers
         self.b, self.E, self.y, self.u, self.v = numbers, numbers + M, numbers + 2 * M, numbers + 3 * M, numbers + 4 * M
         self.gap_high, self.gap_low, self.rp = numbers + 5 * M, numbers + 6 * M, numbers + 7 * M
@@ -518,7 +531,7 @@ def boxed(D, W, M, g, low, high, states, settings):
     cdef cnp.npy_intp count = n
     cdef cnp.ndarray found = cnp.PyArray_EMPTY(1, &count, cnp.NPY_INT8, 0), d_ = vector(n), z_ = vector(n)
     cdef size_t small = k * <size_t> k, wide = k * <size_t> n
-    cdef Memory memory = Memory(3 * small + 2 * wide + 2 * <size_t> n + 2 * k, 2 * <size_t> n + k)
+    cdef Memory memory = reserve(3 * small + 2 * wide + 2 * <size_t> n + 2 * k, 2 * <size_t> n + k)
     cdef Numbers pD = data(D_), pW = data(W_), pl = data(l_), ph = data(h_), d = data(d_), z = data(z_)
     cdef Numbers inverse = memory.numbers, N = inverse + small, work = N + small, own = work + small
     cdef Numbers scaled = own + wide, gradient = scaled + wide, r = gradient + n, parts = r + n, shares = parts + k

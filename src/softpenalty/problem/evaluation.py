@@ -3,40 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..core import compiled
 from ..types import Array, Indices
 from .calls import Calls
 from .constraint import check_jac
 from .differences import Differences
 from .functions import OBJECTIVE, Functions, Sample, stack
+from .remembered import Answer, Remembered
 from .returned import WrongShapeError, floats
 from .scipy_forms import Block
 from .steps import Steps
 
 __all__ = ["Evaluation"]
 
-REMEMBERED_POINTS = 4  # enough for a line search that goes back to an earlier trial
 EPS = float(np.finfo(float).eps)
 
 
-@compiled
-@dataclass(slots=True)
-class Answer:
-    """What is known at a point."""
-
-    objective: float
-    values: Array  #: (k,)
-    gradient: Array | None = None  #: (n,)
-    jacobian: Any = None  #: (k, n)
-    noise: Array | None = None  #: (1 + k,) error that rounding leaves in differences, 0 without them
-
-
-class Evaluation:
+class Evaluation(Remembered):
     """Objective and constraint values with their derivatives.
 
     Parameters
@@ -89,15 +75,13 @@ class Evaluation:
         self.bounds = bounds
         self.steps = steps
         self.calls = Calls(self.functions, forgiving, strict)
-        self.sizes: list[int] | None = None  #: how many values each block has, known after the first call
-        self.njev = 0  #: points at which derivatives were asked for
+        self.sizes, self.njev = None, 0
         self.nhev = 0  #: points at which second derivatives were asked for
-        self.last_noise: Array | None = None  #: see `noise`, at the last point differenced
+        self.last_noise: Array | None = None  #: see `Answer`, at the last point differenced
         self._scheme = "2-point"  # for functions whose differences are left to us
-        self._points: dict[bytes, Answer] = {}
-        self._pinned: bytes | None = None
-        self._n: int | None = None
+        self._points, self._pinned, self._n = {}, None, None
         self._typical: Array | float = 1.0
+        self.spacing = EPS
         self._differences: Differences | None = None  # of the objective and all values, once they are needed
 
     @property
@@ -112,7 +96,7 @@ class Evaluation:
 
     def values(self, x: Array) -> tuple[float, Array]:
         """Return the objective and the constraint values (k,) at x (n,)."""
-        point = self._at(x)
+        point = self.at(x)
         return point.objective, point.values
 
     def many(self, points: list[Array]) -> list[Array]:
@@ -126,10 +110,7 @@ class Evaluation:
 
     def derivatives(self, x: Array) -> tuple[Array, Any]:
         """Return the gradient (n,) and the Jacobian (k, n), sparse where a block's is, at x."""
-        point = self._at(x)
-        if point.jacobian is None:
-            self.njev += 1
-            self._differentiate(x, point)
+        point = self.differentiated(x)
         assert point.gradient is not None
         return point.gradient, point.jacobian
 
@@ -140,7 +121,7 @@ class Evaluation:
 
     def central(self, x: Array, chosen: list[int]) -> list[Array]:
         """Return central differences (k_i, n) of some functions at x, −1 for the objective."""
-        point = self._at(x)
+        point = self.at(x)
         apart = Answer(point.objective, point.values)  # so that nothing is remembered of it
         parts = self._differenced(x, apart, dict.fromkeys(chosen, "3-point"))
         return [parts[i] for i in chosen]
@@ -148,13 +129,6 @@ class Evaluation:
     def pin(self, x: Array) -> None:
         """Do not forget x until another point is pinned."""
         self._pinned = x.tobytes()
-
-    def noise(self, x: Array) -> Array | None:
-        """Return what rounding leaves in differences of objective and values, (1 + k,), None without them.
-
-        It is the error of the derivative with respect to a variable of size 1.
-        """
-        return None if self._differences is None else self._at(x).noise
 
     @property
     def typical(self) -> Array | float:
@@ -166,11 +140,6 @@ class Evaluation:
         self._typical = sizes
         if self._differences is not None:
             self._differences.typical = sizes
-
-    @property
-    def spacing(self) -> Array | float:
-        """Relative spacing of the numbers that objective and constraints return, (1 + k,), as far as seen."""
-        return EPS if self._differences is None else self._differences.precision.known
 
     @property
     def forward(self) -> bool:
@@ -188,7 +157,7 @@ class Evaluation:
         if self._scheme == "3-point" or not left_to_us:
             return False
         self._scheme = "3-point"
-        here = self._at(x)
+        here = self.at(x)
         refined = Answer(here.objective, here.values, here.gradient if self.functions.both else None)
         self.njev += 1
         self._differentiate(x, refined, lower_order=False)
@@ -254,37 +223,11 @@ class Evaluation:
         self._check_sizes([len(part) for part in parts])
         return objectives, np.concatenate([np.zeros((0, x.shape[1])), *parts])
 
-    def _at(self, x: Array) -> Answer:
-        key = x.tobytes()
-        known = self._points.get(key)
-        if known is not None:
-            return known
-        if x.size != self._n:
-            self._check_variables(x.size)
-        found = self.calls.values(x)
-        if found is None:
-            point = Answer(np.nan, np.full(sum(self.sizes or ()), np.nan))
-        else:
-            objective, values, sizes, gradient = found
-            if sizes != self.sizes:
-                self._check_sizes(sizes)
-            point = Answer(objective, values, gradient)
-        if len(self._points) >= REMEMBERED_POINTS:
-            oldest, *others = self._points
-            del self._points[others[0] if oldest == self._pinned else oldest]
-        self._points[key] = point
-        return point
-
     def _differentiate(self, x: Array, point: Answer, lower_order: bool = True) -> None:
         """Fill in gradient and Jacobian: those given, then all that are differenced, point by point.
 
         `lower_order` : whether forward differences may stand in for central ones where a function fails.
         """
-        n, sizes = x.size, self.sizes or []
-        if self.functions.all_given and self.calls.journal is None:
-            found = self.calls.derivatives(x, sizes)
-            point.gradient, point.jacobian = found or (np.full(n, np.nan), np.full((sum(sizes), n), np.nan))
-            return
         parts: dict[int, Any] = {} if point.gradient is None else {OBJECTIVE: point.gradient}
         schemes: dict[int, str] = {}
         for i in range(OBJECTIVE, len(self.blocks)):
@@ -296,11 +239,11 @@ class Evaluation:
                 continue
             parts[i] = self._given(i, x)
             if parts[i] is None:
-                point.gradient, point.jacobian = np.full(n, np.nan), np.full((sum(sizes), n), np.nan)
+                point.gradient, point.jacobian = self._no_derivatives(x.size)
                 return
         parts.update(self._differenced(x, point, schemes, lower_order))
         point.gradient = parts[OBJECTIVE].ravel()
-        point.jacobian = stack([parts[i] for i in range(len(self.blocks))], n)
+        point.jacobian = stack([parts[i] for i in range(len(self.blocks))], x.size)
 
     def _given(self, i: int, x: Array) -> Any:
         """Return the derivative of a function by its own `jac`, None where that failed."""
@@ -360,6 +303,7 @@ class Evaluation:
             self._steps_at(x, chosen[0]),
         )
         point.noise[which] = noise
+        self.spacing = self._differences.precision.known
         self.last_noise = point.noise
         return np.split(jacobian, np.cumsum([1 if i == OBJECTIVE else split[i].size for i in chosen])[:-1])
 

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from ..problem.evaluation import Evaluation
 from ..types import Array
 from .norms import all_finite, squares_finite
-from .sqp.model import EvaluationLike
 
 __all__ = ["find_start"]
 
@@ -17,7 +17,7 @@ START_RADIUS = 1e-5  # the first perturbation, relative to max(1, |x|); doubled 
 
 
 def find_start(
-    evaluation: EvaluationLike, x0: Array, lower: Array, upper: Array, derivatives: bool = True
+    evaluation: Evaluation, x0: Array, lower: Array, upper: Array, derivatives: bool = True
 ) -> Array | None:
     """A point near ``x0`` where all values, and ``derivatives`` where they are needed, are finite, or None.
 

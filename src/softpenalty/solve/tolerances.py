@@ -97,11 +97,13 @@ class Measure:
     by_variable: float = 0.0
 
 
+@compiled
 def feasible(measure: Measure, tolerances: Tolerances) -> bool:
     """Whether the rows are met."""
     return measure.violation <= tolerances.feasibility and measure.distance <= tolerances.distance
 
 
+@compiled
 def converged(measure: Measure, tolerances: Tolerances) -> bool:
     """Whether the point is feasible and stationary and nothing is left to gain."""
     if measure.stationarity > tolerances.stationarity or not feasible(measure, tolerances):
@@ -111,6 +113,7 @@ def converged(measure: Measure, tolerances: Tolerances) -> bool:
     return nothing_left(measure, tolerances) or measure.step <= tolerances.step
 
 
+@compiled
 def attained(measure: Measure, tolerances: Tolerances) -> bool:
     """Whether the point is feasible, nearly stationary, and rounding hides all that is left to gain."""
     if not feasible(measure, tolerances) or measure.noise > NOISE_LIMIT:
@@ -121,6 +124,7 @@ def attained(measure: Measure, tolerances: Tolerances) -> bool:
     return almost and abs(measure.predicted) <= visible and measure.curved <= visible
 
 
+@compiled
 def nothing_left(measure: Measure, tolerances: Tolerances) -> bool:
     """Whether no fall of the objective is in sight."""
     enough = tolerances.objective

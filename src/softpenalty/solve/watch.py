@@ -66,7 +66,7 @@ class Watch:
                 self.show(x, shown)
             if self.tell is not None and self.tell(Result(x=x.copy(), **shown)):
                 return Status.CALLBACK
-        return self.reached(_number(row))
+        return self.reached(row["nit"] if isinstance(row, dict) else row[0])
 
     @property
     def last(self) -> int:
@@ -98,9 +98,9 @@ class Watch:
         """The status of the first limit that is reached, if any."""
         if iterations >= self.iterations:
             return Status.ITERATION_LIMIT
-        if self.evaluated() >= self.evaluations:
+        if self.evaluations < math.inf and self.evaluated() >= self.evaluations:
             return Status.EVALUATION_LIMIT
-        if time.perf_counter() >= self.deadline:
+        if self.deadline < math.inf and time.perf_counter() >= self.deadline:
             return Status.TIME_LIMIT
         return None
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from ...types import Array, Mask
 from ..norms import largest
-from .model import Model, Point
+from .model import Model
+from .points import Point
 from .subproblem.qp import violation_qp
 from .subproblem.steering import Subproblem
 

@@ -12,7 +12,8 @@ from ...core import compiled
 from ...types import Array, Mask
 from ..norms import largest
 from .merit import Plan
-from .model import Model, Point, total_broken
+from .model import Model
+from .points import Point, total_broken
 from .state import Iterate, Local, State
 from .subproblem.qp import violation_qp
 from .subproblem.steering import Subproblem

@@ -20,7 +20,8 @@ from .curvature.source import Curvature
 from .line_search import SETTINGS as SEARCH
 from .line_search import Search, lengthened, search
 from .merit import ALPHA, BALANCED_SHARE, EXACT_GOAL, EXACT_SHARE, Plan, choose, weigh
-from .model import Model, Point, steps_to
+from .model import Model
+from .points import Point, steps_to
 from .state import (
     ALMOST_FEASIBLE,
     Ending,

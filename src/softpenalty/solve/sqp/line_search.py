@@ -15,7 +15,8 @@ import numpy as np
 from ...core import compiled
 from ...types import Array
 from .merit import Merit
-from .model import Model, Point, total_broken
+from .model import Model
+from .points import Point, total_broken
 
 __all__ = ["Search", "lengthened", "search"]
 

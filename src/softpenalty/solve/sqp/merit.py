@@ -18,7 +18,8 @@ import numpy as np
 from ...core import compiled
 from ...types import Array, Mask
 from .curvature.source import Matrix
-from .model import Model, Point
+from .model import Model
+from .points import Point
 from .state import Local
 from .subproblem.qp import Step
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..status import Status
 from .infeasibility import less_violated
-from .model import Point
+from .points import Point
 from .state import ALMOST_FEASIBLE
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from ..status import Status
 from ..tolerances import feasible
 from .curvature.secant import SecantCurvature
 from .infeasibility import conflict, less_violated
-from .model import Model, Point, steps_to, total_broken
+from .model import Model
+from .points import Point, steps_to, total_broken
 from .state import Local, linearize, rank, record, row_of
 from .subproblem.qp import stepped, violation_qp
 

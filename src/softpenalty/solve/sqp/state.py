@@ -15,7 +15,8 @@ from ..status import Status
 from ..tolerances import Measure, Sizes, first_sizes
 from .curvature.source import Matrix
 from .doctor import Diagnosis
-from .model import Model, Point, total_broken
+from .model import Model
+from .points import Point, total_broken
 
 __all__ = [
     "ALMOST_FEASIBLE",

@@ -78,6 +78,7 @@ def seen(
     return Iterate(point, y, step.z, measure, worst, enough, sizes, state.iteration, state.trials)
 
 
+@compiled
 def reason(iterate: Iterate, state: State, tolerances: Tolerances, local: Local, step: Step) -> Status | None:
     """The reason to stop here that the point itself gives, if there is one."""
     measure = iterate.measure

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ....types import Array, Mask
-from ..model import Model, Point
+from ..model import Model
+from ..points import Point
 from .convexify import definite
 from .large import secant_curvature
 from .source import Matrix

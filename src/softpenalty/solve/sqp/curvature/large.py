@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....types import Array, Mask
-from ..model import Point
+from ..points import Point
 from .compact import CompactMatrix
 from .convexify import CONVEXIFYING, CONVEXIFYING_GROWTH, CONVEXIFYING_TRIALS
 from .limited import LimitedCurvature

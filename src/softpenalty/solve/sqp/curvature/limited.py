@@ -12,7 +12,7 @@ import numpy as np
 from ....core import compiled
 from ....types import Array, Mask, States
 from ...norms import all_finite
-from ..model import Point
+from ..points import Point
 from .compact import CompactMatrix
 from .convexify import LIMITS
 

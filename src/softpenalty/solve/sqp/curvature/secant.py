@@ -11,7 +11,7 @@ from scipy.linalg import lapack
 
 from ....core import compiled
 from ....types import Array, Mask
-from ..model import Point
+from ..points import Point
 from .convexify import (
     CONVEXIFYING,
     CONVEXIFYING_GROWTH,

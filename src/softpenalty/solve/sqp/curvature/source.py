@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from ....types import Array, Mask
-from ..model import Point
+from ..points import Point
 from .compact import CompactMatrix
 
 __all__ = ["Curvature", "Matrix"]

@@ -75,12 +75,12 @@ class Subproblem:
 
     def solve(self, g: Array, B: Matrix, a: Array, b: Array, lower: Array, upper: Array) -> Step | None:
         """Step and multipliers; None when even the elastic problem breaks down numerically."""
-        if isinstance(B, LimitedMatrix):
-            d = B.step(g, lower, upper, self._states)
-            if d is not None:
-                return Step(d, b, np.zeros(self.n), self.equality, True)
         low, high = boxes(self._low, self._high, lower, upper)
         if isinstance(B, CompactMatrix):
+            if isinstance(B, LimitedMatrix):
+                d = B.step(g, lower, upper, self._states)
+                if d is not None:
+                    return Step(d, b, np.zeros(self.n), self.equality, True)
             solution = solve_compact(g, B, a, b, low, high, self._states)
             if solution is not None:
                 self._states = solution.states
