@@ -240,7 +240,10 @@ def test_what_is_not_finite():
     agree("finite_parts", [np.ones(2), np.ones(2, dtype=complex)])
 
 
-SENSITIVE = {"no constraint qualification"}  # multipliers grow without limit, and rounding with them
+SENSITIVE = {
+    "no constraint qualification",  # multipliers grow without limit, and rounding with them
+    "exp(60) at the start",  # a gradient of 1e26, whose rounding is larger than all that follows
+}
 
 SOLVES = """
 import json

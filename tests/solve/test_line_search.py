@@ -17,7 +17,6 @@ from softpenalty.solve.sqp.line_search import (
     SHORTEST,
     SHRINK,
     Search,
-    lengthened,
     search,
 )
 from softpenalty.solve.sqp.merit import ExactMerit
@@ -28,7 +27,7 @@ NO_ROWS = np.zeros(0)
 class Line:
     """A problem of one variable, f(t) and row errors r(t), that remembers where it was asked."""
 
-    spacing = float(np.finfo(float).eps)  # of the objective's values
+    spacing = float(np.finfo(float).eps)  # of the values
     lower, upper = np.array([-np.inf]), np.array([np.inf])
 
     def __init__(
@@ -46,6 +45,9 @@ class Line:
         self.tried.append(t)
         r = np.array(self.r(t), dtype=float)
         return SimpleNamespace(x=x, f=self.f(t), r=r, length=np.ones(r.size))
+
+    def spaced(self) -> float:
+        return self.spacing
 
     def moved(self, x: np.ndarray, d: np.ndarray, t: float) -> np.ndarray:
         return x + t * d
@@ -70,8 +72,7 @@ class Line:
         self.tried.clear()
         m = start.r.size
         merit = ExactMerit(np.full(m, weight), np.zeros(m, dtype=bool))
-        longer = lengthened if lengthen else None
-        return search(self, start, np.ones(1), merit, predicted, t, far, np.ones(m), longer, SETTINGS)
+        return search(self, start, np.ones(1), merit, predicted, t, far, np.ones(m), lengthen, SETTINGS)
 
 
 def test_a_full_step_that_keeps_its_promise_is_taken():

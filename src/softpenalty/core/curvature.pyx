@@ -4,12 +4,12 @@
 cimport numpy as cnp
 from libc.float cimport DBL_MIN
 from libc.math cimport fabs, isfinite, sqrt
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memmove, memset
 from scipy.linalg.cython_blas cimport daxpy, ddot, dgemm, dgemv
 from scipy.linalg.cython_lapack cimport dpotrf, dsyev
 
 from .arrays cimport Numbers, data, length, mask, matrix, plain, vector
-from .records cimport Memory, reserve
+from .records cimport Memory, Point, reserve
 
 cnp.import_array()
 
@@ -191,11 +191,22 @@ def normalized_pair(x, new_x, g, new_g, s, y, double pairing):
     return yy / sy
 
 
-def moved_matrix(S, G, J, int k, old, new, y, corner, double scalar, settings):
+def moved_matrix(S, G, J, int k, Point old, Point new, y, corner, double scalar, settings):
+    if k == cnp.PyArray_DIM(S, 0):
+        k -= 1
+        forget(S, k)
+        forget(G, k)
+        forget(J, k)
     put_change(S, k, old.x, new.x)
     put_change(G, k, old.g, new.g)
     put_change(J, k, old.A, new.A)
-    return secant_matrix(S, G, J, k + 1, y, new.A, corner, scalar, settings)
+    return *secant_matrix(S, G, J, k + 1, y, new.A, corner, scalar, settings), k + 1
+
+
+cdef void forget(cnp.ndarray kept, int k):
+    """Let the last k entries move up to the first place."""
+    cdef size_t size = cnp.PyArray_SIZE(kept) // (k + 1)
+    memmove(data(kept), data(kept) + size, k * size * sizeof(double))
 
 
 cdef void put_change(cnp.ndarray kept, int k, object old, object new):

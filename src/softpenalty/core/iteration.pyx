@@ -12,6 +12,7 @@ from scipy.linalg.cython_blas cimport ddot, dgemv
 
 from .arrays cimport Numbers, broken, data, highest, length, mask, matrix, plain, size_of, vector
 from .records cimport Iterate, Local, Measure, Plan, Point, Search, Sizes, State, Step
+from .rows cimport Points
 
 from . import REFERENCES
 
@@ -325,29 +326,55 @@ cdef inline double cost(merit, errors, units) except? -1.0:
     return (<ExactMerit?> merit).of(errors, units)
 
 
-cpdef Search search(model, point, d, merit, double predicted, double t, double far, unit, lengthen, settings):
-    cdef double armijo, rounding, least, most, retreat, visible, shortest, spacing = model.spacing
+cpdef tuple lengthened(model, point, d, new, double predicted, double t, int trials, double longer, double most):
+    cdef cnp.ndarray x_ = plain(point.x), d_ = plain(d), l_ = plain(model.lower), u_ = plain(model.upper), to
+    cdef int n = length(x_), trial = 1, j
+    cdef double f = point.f, lowest = new.f, excess, farther, far, own
+    while trial < trials:
+        excess = lowest - f + predicted * t
+        farther = predicted * t / (2.0 * excess) if excess > 0.0 else INFINITY
+        if farther < longer:
+            break
+        far, to = t * min(farther, most), vector(n)
+        for j in range(n):
+            own = data(x_)[j] + far * data(d_)[j]
+            if own < data(l_)[j] or own > data(u_)[j]:
+                return new, t, trial
+            data(to)[j] = own
+        other = model.at(to)
+        trial += 1
+        own = other.f
+        if not own < lowest:
+            break
+        new, t, lowest = other, far, own
+    return new, t, trial
+
+
+cpdef Search search(model, point, d, merit, double predicted, double t, double far, unit, bint lengthen, settings):
+    cdef double armijo, rounding, least, most, retreat, visible, shortest, longer, lengthening
     cdef double start, slack, value, excess, parabola, f
     cdef int trials, trial = 0
     cdef bint defined
+    cdef Points points = model if isinstance(model, Points) else None
     x, lengths, floor = point.x, point.length, model.floor
-    armijo, rounding, least, most, retreat, trials, visible, shortest = settings
+    armijo, rounding, least, most, retreat, trials, visible, shortest, longer, lengthening = settings
     f = point.f
     start = f + cost(merit, point.r, lengths)
-    slack = max(rounding * fabs(start), spacing * fabs(f))
+    spacing = model.spaced()
+    slack = max(rounding * fabs(start), (spacing if isinstance(spacing, float) else spacing[0]) * fabs(f))
     if t <= shortest:
         shortest *= t
     while trial < trials:
         trial += 1
-        new = model.at(model.moved(x, d, t))
+        new = model.at(model.moved(x, d, t)) if points is None else points.at(points.moved(x, d, t))
         f = new.f
         value = INFINITY
         defined = f == f
         if defined and all_broken(new.r, floor, unit) <= far:
             value = f + cost(merit, new.r, lengths)
             if value <= start - armijo * t * predicted + slack:
-                if lengthen is not None and trial == 1 and predicted * t > visible * slack:
-                    new, t, trial = lengthen(model, point, d, new, predicted, t)
+                if lengthen and trial == 1 and predicted * t > visible * slack:
+                    new, t, trial = lengthened(model, point, d, new, predicted, t, trials, longer, lengthening)
                 if model.differentiate(new):
                     return Search(new, t, trial)
                 defined = False
@@ -451,13 +478,14 @@ def steps_to(lower, upper, x):
 
 
 cdef class Iterating:
-    cdef public object model, strategy, curvature, tolerances, watch, subproblem
+    cdef public object strategy, curvature, tolerances, watch, subproblem
+    cdef public Points model
     cdef public State state
     # Constants and functions of the module in which it is written in Python.
     cdef double alpha, balanced_share, exact_share, exact_goal, almost_feasible, stalled_fall, tiny_step
     cdef double first_reach, reach_growth, short_step
     cdef int reaches, spanned
-    cdef object record, lengthened, converged, infeasible
+    cdef object record, converged, infeasible
     cdef tuple settings, search_settings
 
     def __cinit__(self, *_):
@@ -467,8 +495,7 @@ cdef class Iterating:
         self.almost_feasible, self.stalled_fall = here.ALMOST_FEASIBLE, here.STALLED_FALL
         self.tiny_step, self.first_reach, self.reach_growth = here.TINY_STEP, here.FIRST_REACH, here.REACH_GROWTH
         self.short_step, self.reaches, self.spanned = here.SHORT_STEP, here.REACHES, here.SPANNED
-        self.record, self.lengthened = here.record, here.lengthened
-        self.settings, self.search_settings = here.SETTINGS, here.SEARCH
+        self.record, self.settings, self.search_settings = here.record, here.SETTINGS, here.SEARCH
         self.converged, self.infeasible = here.Status.CONVERGED, here.Status.INFEASIBLE
 
     def run(self):
@@ -477,7 +504,7 @@ cdef class Iterating:
         cdef Local local
         cdef Step step
         cdef Plan plan
-        model = self.model
+        cdef Points model = self.model
         while True:
             point = state.point
             local = linearize(point, model.floor)
@@ -511,8 +538,8 @@ cdef class Iterating:
         return plan
 
     cpdef Iterate iterate(self, Local local, Step step, Plan plan):
-        model, settings = self.model, (self.tolerances.stationarity, *self.settings)
-        return seen(self.state, local, step, plan, model.target, model.row_spacing, settings)
+        cdef tuple settings = (self.tolerances.stationarity, *self.settings)
+        return seen(self.state, local, step, plan, self.model.target, self.model.spaced(), settings)
 
     cpdef Iterate see(self, Local local, Step step, Plan plan):
         cdef Iterate iterate = self.iterate(local, step, plan)
@@ -540,7 +567,7 @@ cdef class Iterating:
             status = self.infeasible
         if status is not None:
             return status
-        model = self.model
+        cdef Points model = self.model
         return self.watch.see(model.expand(point.x), row_of(iterate, model.sign, self.record))
 
     cpdef advance(self, Local local, Step step, Plan plan, Iterate iterate):
@@ -555,7 +582,7 @@ cdef class Iterating:
         merit, fall = choose(model.equality, local, step, plan, self.alpha, self.balanced_share)
         found = search(
             model, state.point, step.d, merit, fall, self.first_length(local.x_size, measure.step * local.x_size),
-            state.far, state.unit, None if length(local.b) else self.lengthened, self.search_settings,
+            state.far, state.unit, not length(local.b), self.search_settings,
         )
         state.trials = found.trials
         if found.point is None or found.t < self.short_step:

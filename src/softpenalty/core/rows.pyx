@@ -347,12 +347,6 @@ def holding(errors, target, equality, x, lower, upper, double near):
 
 
 cdef class Points:
-    cdef public object evaluation, full, places, units, lower, upper, source, sign, target, floor, typical
-    cdef public object least_violated, pending
-    cdef public bint scaled, bounded
-    cdef public double least
-    cdef double accuracy, rounded, shortest
-
     def __cinit__(self, *_):
         here = sys.modules[REFERENCES["Points"].__module__]
         self.accuracy, self.rounded, self.shortest = here.SUBPROBLEM_ACCURACY, here.ROUNDED, here.SHORTEST_ROW
@@ -406,17 +400,12 @@ cdef class Points:
             self.take_noise(point, noise)
         return True
 
-    @property
-    def row_spacing(self):
+    cpdef spaced(self):
         spacing = self.evaluation.spacing
         if isinstance(spacing, float):
             return spacing
-        return spacing[: 1 + length(self.sign)] if self.source is None else spacing[np.append(0, 1 + self.source)]
-
-    @property
-    def spacing(self):
-        spacing = self.evaluation.spacing
-        return spacing if isinstance(spacing, float) else float(spacing[0])
+        rows = spacing[1 : 1 + length(self.sign)] if self.source is None else spacing[1:][self.source]
+        return np.append(spacing[0], rows)
 
     cpdef reduced(self, g):
         own = g if self.places is None else g[self.places]

@@ -18,7 +18,7 @@ from ..watch import Watch
 from .curvature.secant import SPANNED
 from .curvature.source import Curvature
 from .line_search import SETTINGS as SEARCH
-from .line_search import Search, lengthened, search
+from .line_search import Search, search
 from .merit import ALPHA, BALANCED_SHARE, EXACT_GOAL, EXACT_SHARE, Plan, choose, weigh
 from .model import Model
 from .points import Point, steps_to
@@ -90,7 +90,7 @@ class Iterating:
     def iterate(self, local: Local, step: Step, plan: Plan) -> Iterate:
         """The current point as the tests, the history and the result see it."""
         model, settings = self.model, (self.tolerances.stationarity, *SETTINGS)
-        return seen(self.state, local, step, plan, model.target, model.row_spacing, settings)
+        return seen(self.state, local, step, plan, model.target, model.spaced(), settings)
 
     def see(self, local: Local, step: Step, plan: Plan) -> Iterate:
         """The current point as an iterate; the best one so far is kept."""
@@ -125,8 +125,8 @@ class Iterating:
             return self.without_promise(local, step, measure)
         merit, fall = choose(model.equality, local, step, plan, ALPHA, BALANCED_SHARE)
         t = self.first_length(local.x_size, measure.step * local.x_size)
-        longer = None if model.m else lengthened
-        found = search(model, state.point, step.d, merit, fall, t, state.far, state.unit, longer, SEARCH)
+        limits = state.far, state.unit
+        found = search(model, state.point, step.d, merit, fall, t, *limits, not model.m, SEARCH)
         state.trials = found.trials
         if found.point is None or found.t < SHORT_STEP:
             return self.after_short_step(found, iterate, step)

@@ -7,7 +7,6 @@ step than several.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +17,7 @@ from .merit import Merit
 from .model import Model
 from .points import Point, total_broken
 
-__all__ = ["Search", "lengthened", "search"]
+__all__ = ["SETTINGS", "Search", "search"]
 
 ARMIJO = 1e-4  # share of the predicted fall that must come true
 ROUNDING = 1e-13  # relative to the merit: changes below it are not visible
@@ -29,7 +28,7 @@ LONGER = 2.0  # a minimum along the step this many times as far away calls for a
 LENGTHENING = 10.0  # at most, at one go
 VISIBLE = 100.0  # a fall of so many roundings shows where the minimum is
 SHORTEST = 1e-9  # shorter steps mean that the direction does not descend
-SETTINGS = ARMIJO, ROUNDING, *SHRINK, RETREAT, MAX_TRIALS, VISIBLE, SHORTEST
+SETTINGS = ARMIJO, ROUNDING, *SHRINK, RETREAT, MAX_TRIALS, VISIBLE, SHORTEST, LONGER, LENGTHENING
 
 
 @compiled
@@ -42,29 +41,38 @@ class Search:
     trials: int
 
 
+@compiled
 def lengthened(
-    model: Model, point: Point, d: Array, new: Point, predicted: float, t: float
+    model: Model,
+    point: Point,
+    d: Array,
+    new: Point,
+    predicted: float,
+    t: float,
+    trials: int,
+    longer: float,
+    most: float,
 ) -> tuple[Point, float, int]:
     """The best of longer steps inside the bounds, its length, and the number of trials with the first one.
 
     As long as the parabola through the values at ``point`` and ``new`` with the slope −``predicted`` has its
-    minimum much farther away, or none, that is where to look.
+    minimum more than ``longer`` times as far away, or none, that is where to look, at most ``most`` times.
     """
     trial = 1
-    while trial < MAX_TRIALS:
+    while trial < trials:
         excess = new.f - point.f + predicted * t
         farther = predicted * t / (2.0 * excess) if excess > 0.0 else np.inf
-        if farther < LONGER:
+        if farther < longer:
             break
-        longer = t * min(farther, LENGTHENING)
-        x = point.x + longer * d
+        far = t * min(farther, most)
+        x = point.x + far * d
         if (x < model.lower).any() or (x > model.upper).any():
             break
         other = model.at(x)
         trial += 1
         if not other.f < new.f:
             break
-        new, t = other, longer
+        new, t = other, far
     return new, t, trial
 
 
@@ -78,7 +86,7 @@ def search(
     t: float,
     far: float,
     unit: Array,
-    lengthen: Callable[..., tuple[Point, float, int]] | None,
+    lengthen: bool,
     settings: tuple[float, ...],
 ) -> Search:
     """Backtrack from ``t`` along ``d`` (n,).
@@ -90,11 +98,13 @@ def search(
     predicted : fall of objective + merit that the model of the problem predicts for the full step
     t : first step length
     far : sum of violations, in units ``unit`` (m,), beyond which no point is accepted
-    lengthen : looks at longer steps where the first one is accepted, for problems without rows
+    lengthen : whether to look at longer steps where the first one is accepted, for problems without rows
     settings : `SETTINGS`
     """
     start = point.f + merit.penalty(point.r, point.length)
-    slack = max(ROUNDING * abs(start), model.spacing * abs(point.f))
+    spacing = model.spaced()
+    of_f = spacing if isinstance(spacing, float) else float(spacing[0])
+    slack = max(ROUNDING * abs(start), of_f * abs(point.f))
     shortest = SHORTEST if t > SHORTEST else SHORTEST * t  # a limited reach may make the first one tiny
     trial = 0
     while trial < MAX_TRIALS:
@@ -105,8 +115,9 @@ def search(
         if defined and total_broken(new.r, model.floor, unit) <= far:
             value = new.f + merit.penalty(new.r, point.length)
             if value <= start - ARMIJO * t * predicted + slack:
-                if lengthen is not None and trial == 1 and predicted * t > VISIBLE * slack:
-                    new, t, trial = lengthen(model, point, d, new, predicted, t)
+                if lengthen and trial == 1 and predicted * t > VISIBLE * slack:
+                    limits = MAX_TRIALS, LONGER, LENGTHENING
+                    new, t, trial = lengthened(model, point, d, new, predicted, t, *limits)
                 if model.differentiate(new):
                     return Search(new, t, trial)
                 defined = False

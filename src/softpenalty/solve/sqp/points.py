@@ -134,21 +134,13 @@ class Points:
             self.take_noise(point, answer.noise)
         return True
 
-    @property
-    def row_spacing(self) -> float | Array:
+    def spaced(self) -> float | Array:
         """Relative spacing of the values of objective and rows, one or (1 + m,)."""
         spacing = self.evaluation.spacing
         if isinstance(spacing, float):
             return spacing
-        return (
-            spacing[: 1 + self.sign.size] if self.source is None else spacing[np.append(0, 1 + self.source)]
-        )
-
-    @property
-    def spacing(self) -> float:
-        """Relative spacing of the objective's values."""
-        spacing = self.evaluation.spacing
-        return spacing if isinstance(spacing, float) else float(spacing[0])
+        rows = spacing[1 : 1 + self.sign.size] if self.source is None else spacing[1:][self.source]
+        return np.append(spacing[0], rows)
 
     def reduced(self, g: Array) -> Array:
         """Derivatives (n_all,) by all variables as derivatives (n,) by the free ones in their units."""

@@ -76,13 +76,9 @@ class SecantCurvature:
 
     def move(self, old: Point, new: Point, y: Array, corner: Mask) -> Array:
         """Remember the step and rebuild."""
-        if self.count == self.memory:
-            for kept in self._pairs:
-                kept[:-1] = kept[1:]
-            self.count -= 1
         S, G, J = self._pairs
-        B, self.scalar = moved_matrix(S, G, J, self.count, old, new, y, corner, self.scalar, SETTINGS)
-        self.count += 1
+        moved = moved_matrix(S, G, J, self.count, old, new, y, corner, self.scalar, SETTINGS)
+        B, self.scalar, self.count = moved
         return B
 
     def matrix(self, y: Array, A: Array, corner: Mask) -> Array:
@@ -103,12 +99,19 @@ def moved_matrix(
     corner: Mask,
     scalar: float,
     settings: tuple[float, ...],
-) -> tuple[Array, float]:
-    """Put the step between two points, and what it changes, into place ``k``; then see `secant_matrix`."""
+) -> tuple[Array, float, int]:
+    """`secant_matrix`, and the number of pairs, after one more step; ``k`` were kept before.
+
+    Where all places are taken, the oldest pair goes.
+    """
+    if k == len(S):
+        k -= 1
+        for kept in (S, G, J):
+            kept[:-1] = kept[1:]
     np.subtract(new.x, old.x, out=S[k])
     np.subtract(new.g, old.g, out=G[k])
     np.subtract(new.A, old.A, out=J[k])
-    return secant_matrix(S, G, J, k + 1, y, new.A, corner, scalar, settings)
+    return *secant_matrix(S, G, J, k + 1, y, new.A, corner, scalar, settings), k + 1
 
 
 @compiled
