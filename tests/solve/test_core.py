@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import fields
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -227,6 +228,30 @@ def test_what_functions_answer(bad):
     sparse = [*slopes[:2], lambda x: scipy.sparse.eye_array(2)]
     found = both("answered_derivatives", sparse, x, [2, 2], lambda index, returned, *more: returned)
     assert all(isinstance(parts, list) for parts in found)
+
+
+@built
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_done_once(seed):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(0, 5, rng.integers(0, 4)).tolist()
+    limits = np.array([-np.inf, 0.0, 1.0, np.inf])
+    blocks = [SimpleNamespace(lower=np.zeros(()), upper=np.array([[0.0], [np.inf]][seed % 2])) for _ in sizes]
+    for block, size in zip(blocks, sizes, strict=True):
+        if rng.random() < 0.7:
+            block.lower, block.upper = limits[np.sort(rng.integers(0, 4, (2, size)), axis=0)]
+    compiled, plain = both("compared", blocks, sizes)
+    for one, other in zip(compiled, plain, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+    source, target, sign, _, _ = plain
+    agree("user_view", rng.normal(size=sum(sizes)), rng.normal(size=target.size), source, target, sign)
+    low, high = np.sort(rng.normal(size=(2, 4)), axis=0)
+    assert agree("usual_limits", low, high, 4) is not None
+    for unusual in (high + 1.0, low * np.nan, low.tolist(), low.astype("f4"), low[:3]):
+        assert agree("usual_limits", unusual, high, 4) is None
+    assert agree("usual_limits", low, high, None) is None
+    agree("inside", rng.normal(size=4), limits[[0, 1, 0, 1]], limits[[2, 1, 3, 3]])
 
 
 @built

@@ -107,6 +107,14 @@ def ordered(cnp.ndarray lower, cnp.ndarray upper):
     return True
 
 
+def usual_limits(lower, upper, n):
+    if n is None or not usual(lower, 1) or not usual(upper, 1):
+        return None
+    if cnp.PyArray_DIM(lower, 0) != n or cnp.PyArray_DIM(upper, 0) != n or not ordered(lower, upper):
+        return None
+    return cnp.PyArray_NewCopy(lower, cnp.NPY_CORDER), cnp.PyArray_NewCopy(upper, cnp.NPY_CORDER)
+
+
 def finite_or_infinite(array):
     cdef cnp.ndarray a_ = plain(array)
     cdef int j

@@ -6,6 +6,7 @@ Everything that is asked of them passes through here, whether for values or for 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -63,7 +64,11 @@ class Calls:
         self.points = self.failures = 0
         self.messages: dict[str, str] = {}
         self.last_failure: Exception | None = None
-        self.everything = Sample(functions)  #: all functions, as they are asked together
+
+    @cached_property
+    def everything(self) -> Sample:
+        """All functions, as they are asked together."""
+        return Sample(self.functions)
 
     def sample(self, sample: Sample, points: list[Array]) -> list[list[Array] | None]:
         """What the functions of `sample` return at some points (n,), None where one of them failed."""

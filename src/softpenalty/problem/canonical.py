@@ -6,11 +6,9 @@ those of the constraint functions, so that bounds are rows like any other where 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +19,7 @@ from .scipy_forms import Block
 __all__ = ["Rows", "stack_rows"]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Rows:
     """m comparisons of values (k,) with targets; error = value − target, residual = sign·error."""
 
@@ -30,7 +28,8 @@ class Rows:
     sign: Array  #: (m,) +1 for < and =, −1 for >: the residual is to be ≤ 0 (= 0)
     equality: Mask  #: (m,) bool
     floor: Array  #: (m,) −1 for an equality, 0 for an inequality: max(r, floor·r) is |r| or max(r, 0)
-    parts: Sequence[_Part]  #: where they come from
+    blocks: Sequence[Block]  #: whose functions return the values
+    sizes: Sequence[int]  #: how many each of them does
 
     def __len__(self) -> int:
         return len(self.source)
@@ -56,22 +55,37 @@ class Rows:
     @cached_property
     def labels(self) -> list[str]:
         """(m,) name, index and comparison, for reports."""
-        return [label for part in self.parts for label in part.labels()]
+        values = [
+            block.name if size == 1 else f"{block.name}[{i}]"
+            for block, size in zip(self.blocks, self.sizes, strict=True)
+            for i in range(size)
+        ]
+        rows = zip(self.source.tolist(), self.operators, self.target.tolist(), strict=True)
+        return [f"{values[i]} {operator} {target:.6g}" for i, operator, target in rows]
 
     @cached_property
     def operators(self) -> list[str]:
         """(m,) the comparison alone."""
-        return [part.operator for part in self.parts for _ in part.index]
+        sides = zip(self.equality.tolist(), self.sign.tolist(), strict=True)
+        return ["=" if equal else "<" if sign > 0.0 else ">" for equal, sign in sides]
 
     @cached_property
     def sigma(self) -> Array:
         """(m,) NaN where the constraint has none of its own."""
-        return np.array([entry for part in self.parts for entry in part.own("sigma")], dtype=float)
+        return self._own([block.sigma for block in self.blocks])
 
     @cached_property
     def alpha(self) -> Array:
         """(m,) likewise."""
-        return np.array([entry for part in self.parts for entry in part.own("alpha")], dtype=float)
+        return self._own([block.alpha for block in self.blocks])
+
+    def _own(self, of_blocks: Sequence[Array | None]) -> Array:
+        """What each block has, None for nothing, as an entry a row."""
+        entries = [
+            np.broadcast_to(np.nan if own is None else own, size)
+            for own, size in zip(of_blocks, self.sizes, strict=True)
+        ]
+        return np.concatenate([np.zeros(0), *entries])[self.source]
 
     def signed_violations(self, errors: Array) -> Array:
         """Return the errors where the row is broken, 0 elsewhere."""
@@ -82,6 +96,19 @@ class Rows:
     def pull_back(self, multipliers: Array, size: int) -> Array:
         """Return, for each of `size` values, the sum of the multipliers of its rows."""
         return gathered(self.source, multipliers, size)
+
+    def user_view(self, values: Array, y: Array) -> tuple[Array, Array, Array]:
+        """Return errors (m,) and multipliers (m,) with the user's signs, and these summed by value (k,)."""
+        return user_view(values, y, self.source, self.target, self.sign)
+
+
+@compiled
+def user_view(
+    values: Array, y: Array, source: Indices, target: Array, sign: Array
+) -> tuple[Array, Array, Array]:
+    """Errors (m,), multipliers (m,) and their sums by value (k,); y (m,) are those of the residuals."""
+    multipliers = y * sign
+    return values[source] - target, multipliers, gathered(source, multipliers, values.size)
 
 
 @compiled
@@ -97,80 +124,38 @@ def stack_rows(
     bounds: tuple[Array, Array] | None = None,
 ) -> Rows:
     """Return the rows of `blocks`, whose functions return `sizes` values, and of `bounds` where given."""
-    parts: list[_Part] = []
-    start = 0
-    for block, size in zip(blocks, sizes, strict=True):
-        parts += _parts_of(call, block, size, start)
-        start += size
     if bounds is not None:
-        variables = Block("x", lambda x: x, *bounds)
-        parts += _parts_of(call, variables, bounds[0].size, start, numbered=True)
-    sides = [(part.sign, part.operator == "=") for part in parts for _ in part.index]
-    return Rows(
-        source=np.array([part.start + i for part in parts for i in part.index], dtype=int),
-        target=np.array([target for part in parts for target in part.targets], dtype=float),
-        sign=np.array([sign for sign, _ in sides], dtype=float),
-        equality=np.array([equal for _, equal in sides], dtype=bool),
-        floor=np.array([-1.0 if equal else 0.0 for _, equal in sides]),
-        parts=parts,
-    )
+        n = bounds[0].size
+        blocks, sizes = [*blocks, Block("x" if n > 1 else "x[0]", lambda x: x, *bounds)], [*sizes, n]
+    for block, size in zip(blocks, sizes, strict=True):
+        _check_fit(call, block, size)
+    return Rows(*compared(blocks, sizes), blocks, sizes)
 
 
-@dataclass(slots=True)
-class _Part:
-    """The rows of one block, whose values begin at `start`, that make the same comparison."""
+@compiled
+def compared(blocks: Sequence[Block], sizes: Sequence[int]) -> tuple[Indices, Array, Array, Mask, Array]:
+    """Source, target, sign, equality and floor (m,) of the rows.
 
-    block: Block
-    start: int
-    operator: str
-    sign: float
-    index: Sequence[int]  # within the block
-    targets: Sequence[float]
-    sigma: Sequence[float] | None  # of the block's values, where it has its own
-    alpha: Sequence[float] | None  # likewise
-    numbered: bool  # whether labels have an index
-
-    def own(self, what: str) -> list[float]:
-        """Sigma or alpha of each row, NaN where there is none."""
-        values = getattr(self, what)
-        return [math.nan if values is None else values[i] for i in self.index]
-
-    def labels(self) -> list[str]:
-        """Name, index and comparison of each."""
-        name = self.block.name
-        if not self.numbered:
-            return [f"{name} {self.operator} {target:.6g}" for target in self.targets]
-        pairs = zip(self.index, self.targets, strict=True)
-        return [f"{name}[{i}] {self.operator} {target:.6g}" for i, target in pairs]
+    They come block by block: equalities, upper limits, lower limits.
+    """
+    rows, start = [], 0
+    for block, size in zip(blocks, sizes, strict=True):
+        low, high = np.broadcast_to(block.lower, size), np.broadcast_to(block.upper, size)
+        above, below = (low < high) & (high < np.inf), (low < high) & (low > -np.inf)
+        kinds = (low == high, high, 1, -1), (above, high, 1, 0), (below, low, -1, 0)
+        for chosen, target, sign, floor in kinds:
+            rows += [(start + i, target[i], sign, floor) for i in chosen.nonzero()[0].tolist()]
+        start += size
+    source, targets, signs, floors = np.array(rows, dtype=float).reshape(-1, 4).T.copy()
+    return source.astype(int), targets, signs, floors < 0.0, floors
 
 
-def _parts_of(call: str, block: Block, size: int, start: int, numbered: bool = False) -> list[_Part]:
-    """Return the equality, upper and lower rows of one block; `numbered` even where it has one value."""
-    low = _fit(call, block.name, "target", block.lower, size)
-    high = _fit(call, block.name, "target", block.upper, size)
-    sigma = None if block.sigma is None else _fit(call, block.name, "sigma", block.sigma, size)
-    alpha = None if block.alpha is None else _fit(call, block.name, "alpha", block.alpha, size)
-    equal = [i for i in range(size) if low[i] == high[i]]
-    above = [i for i in range(size) if low[i] < high[i] < math.inf]
-    below = [i for i in range(size) if -math.inf < low[i] < high[i]]
-    numbered = numbered or size > 1
-    kinds = (("=", equal, high, 1.0), ("<", above, high, 1.0), (">", below, low, -1.0))
-    return [
-        _Part(block, start, operator, sign, index, [target[i] for i in index], sigma, alpha, numbered)
-        for operator, index, target, sign in kinds
-        if index
-    ]
-
-
-def _fit(call: str, name: str, what: str, value: Any, size: int) -> list[float]:
-    """Return `value`, one number or (size,), as a list of `size` numbers."""
-    array = np.asarray(value, dtype=float)
-    if array.ndim == 0 or array.shape == (1,):
-        return [float(array.item())] * size
-    if array.shape == (size,):
-        fitted: list[float] = array.tolist()
-        return fitted
-    raise ValueError(
-        f"`{call}`: the {what} of {name!r} has shape {np.shape(value)}, which does not fit the "
-        f"{size} value(s) that its function returned."
-    )
+def _check_fit(call: str, block: Block, size: int) -> None:
+    """Raise ValueError unless all arrays of a block are one number or (size,)."""
+    limits = ("target", block.lower), ("target", block.upper)
+    for what, array in (*limits, ("sigma", block.sigma), ("alpha", block.alpha)):
+        if array is not None and array.shape not in ((), (1,), (size,)):
+            raise ValueError(
+                f"`{call}`: the {what} of {block.name!r} has shape {array.shape}, which does not fit the "
+                f"{size} value(s) that its function returned."
+            )

@@ -88,20 +88,19 @@ def finite_or_infinite(array: Array) -> bool:
 
 def numbers(call: str, argument: str, value: ArrayLike) -> Array:
     """Return `value` as a float array of at most one axis without NaN, or raise an error that names it."""
-    if type(value) is np.ndarray and value.dtype == float and value.ndim == 1 and finite_or_infinite(value):
-        return value
     try:
         array = np.asarray(value)
         if array.dtype.kind == "c":
             raise TypeError
-        array = array.astype(float, copy=False)
+        if array.dtype != float:
+            array = array.astype(float)
     except (TypeError, ValueError, OverflowError):
         raise TypeError(
             f"`{call}({argument}=...)` must be a number or an array of numbers; got {value!r}."
         ) from None
     if array.ndim > 1:
         raise ValueError(f"`{call}({argument}=...)` must have at most one axis; got shape {array.shape}.")
-    if np.isnan(array).any():
+    if not finite_or_infinite(array):
         raise ValueError(f"`{call}({argument}=...)` must not contain NaN; got {value!r}.")
     return array
 

@@ -14,7 +14,7 @@ from .differences import Differences
 from .functions import OBJECTIVE, Functions, Sample, stack
 from .remembered import Answer, Remembered
 from .returned import WrongShapeError, floats
-from .scipy_forms import Block
+from .scipy_forms import Block, no_limits
 from .steps import Steps
 
 __all__ = ["Evaluation"]
@@ -290,7 +290,6 @@ class Evaluation(Remembered):
             ]
             return np.array(rows).reshape(-1, here.size)
 
-        unbounded = np.full(x.size, -np.inf), np.full(x.size, np.inf)
         which = self._positions(chosen)
         jacobian, noise = self._differences.jacobian(
             evaluate,
@@ -298,7 +297,7 @@ class Evaluation(Remembered):
             here,
             which,
             scheme,
-            self.bounds or unbounded,
+            self.bounds or no_limits(x.size),
             lower_order,
             self._steps_at(x, chosen[0]),
         )
@@ -320,14 +319,9 @@ class Evaluation(Remembered):
         if self._n not in (None, n):
             raise ValueError(f"`{self.call}`: x has {n} variables, but had {self._n} before.")
         if self._n is None:
-            for steps in (self.steps, *(block.steps for block in self.blocks)):
-                if steps is not None and steps.size.shape not in ((), (n,)):
-                    name = "finite_diff_rel_step" if steps.relative else "eps"
-                    raise ValueError(
-                        f"`{self.call}({name}=...)` must be one step or one for each of the {n} variables; "
-                        f"got shape {steps.size.shape}."
-                    )
+            self._check_steps(self.steps, n)
             for block in self.blocks:
+                self._check_steps(block.steps, n)
                 if block.matrix is not None and block.matrix.shape[1] != n:
                     raise ValueError(
                         f"`{self.call}(constraints=...)`: the matrix of {block.name!r} must have {n} columns "
@@ -335,9 +329,18 @@ class Evaluation(Remembered):
                     )
         self._n = n
 
+    def _check_steps(self, steps: Steps | None, n: int) -> None:
+        if steps is not None and steps.size.shape not in ((), (n,)):
+            name = "finite_diff_rel_step" if steps.relative else "eps"
+            raise ValueError(
+                f"`{self.call}({name}=...)` must be one step or one for each of the {n} variables; "
+                f"got shape {steps.size.shape}."
+            )
+
     def _check_sizes(self, sizes: list[int]) -> None:
         if self.sizes is None:
             self.sizes = sizes
+            return
         for block, before, now in zip(self.blocks, self.sizes, sizes, strict=True):
             if before != now:
                 raise WrongShapeError(

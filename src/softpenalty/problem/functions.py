@@ -67,12 +67,13 @@ class Functions:
         #: Whether `fun` returns the gradient too.
         self.both = isinstance(self.jac, (bool, np.bool_)) and bool(self.jac)
         #: All functions as functions of x alone, the objective's first.
-        self.callables = [with_args(self.fun, self.args), *(block.fun for block in self.blocks)]
-        derivatives: list[Any] = [self.jac, *(block.jac for block in self.blocks)]
+        self.callables = [with_args(self.fun, self.args)]
+        self._derivatives: list[Any] = [with_args(self.jac, self.args) if callable(self.jac) else self.jac]
+        for block in self.blocks:
+            self.callables.append(block.fun)
+            self._derivatives.append(block.jac)
         #: Whether every function has a derivative of its own.
-        self.all_given = all(map(callable, derivatives))
-        if self.all_given:
-            self._derivatives = [with_args(derivatives[0], self.args), *derivatives[1:]]
+        self.all_given = all(map(callable, self._derivatives))
 
     def values(self, which: Sequence[int], x: Array) -> list[Array]:
         """The values of some functions at x (n,), one array each; complex for complex x."""

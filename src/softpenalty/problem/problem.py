@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..types import Array
 from .canonical import Rows
 from .evaluation import Evaluation
 
-__all__ = ["Problem"]
+__all__ = ["Problem", "variable_names"]
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """What every method solves.
 
     Attributes
@@ -22,7 +21,7 @@ class Problem:
     rows : (m,) comparisons of their values with targets
     lower, upper : (n,) bounds, infinite where there are none
     start : (n,) inside the bounds, with finite values and derivatives
-    variables : (n,) names
+    given_names : (n,) of the variables, where they have any
     """
 
     evaluation: Evaluation
@@ -30,7 +29,12 @@ class Problem:
     lower: Array
     upper: Array
     start: Array
-    variables: Sequence[str]
+    given_names: Sequence[str] | None = None
+
+    @property
+    def variables(self) -> list[str]:
+        """Name of each variable."""
+        return variable_names(self.given_names, self.start.size)
 
     @property
     def names(self) -> list[str]:
@@ -41,3 +45,8 @@ class Problem:
     def sizes(self) -> list[int]:
         """Number of values of each constraint."""
         return self.evaluation.sizes or []
+
+
+def variable_names(given: Sequence[str] | None, n: int) -> list[str]:
+    """Names of n variables: those given, or x[0], x[1], and so on."""
+    return [f"x[{i}]" for i in range(n)] if given is None else list(given)

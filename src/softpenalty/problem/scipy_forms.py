@@ -12,17 +12,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..core import compiled
 from ..types import Array
 from .constraint import Constraint, check_jac, check_name, numbers
 from .steps import Steps, read_steps
 
-__all__ = ["Block", "keeps_feasible", "read_bounds", "read_constraints", "warn_not_kept", "with_args"]
+__all__ = [
+    "Block", "keeps_feasible", "no_limits", "read_bounds", "read_constraints", "warn_not_kept", "with_args",
+]  # fmt: skip
 
 
-ZERO, INFINITE = np.zeros(()), np.array(np.inf)
+ZERO = np.zeros(())
+UPPER_LIMITS = {"eq": ZERO, "ineq": np.array(np.inf)}  # of the types of dicts, whose lower limit is 0
 
 
 @dataclass(slots=True)
@@ -36,8 +38,8 @@ class Block:
     jac: Callable[..., Any] | str | None = None
     hess: Callable[..., Any] | None = None
     matrix: Any = None  #: (k, n) where fun(x) = matrix @ x, dense or sparse
-    sigma: ArrayLike | None = None
-    alpha: ArrayLike | None = None
+    sigma: Array | None = None  #: () or (k,)
+    alpha: Array | None = None  #: () or (k,)
     steps: Steps | None = None  #: of differences, where it has its own
 
 
@@ -57,15 +59,17 @@ def read_constraints(call: str, constraints: Any) -> list[Block]:
             f"`{call}(constraints=...)` must be a constraint or a sequence of them; got {constraints!r}."
         )
     listed = [constraints] if single else list(constraints)
-    blocks = [_read(call, constraint, f"constraint {i}") for i, constraint in enumerate(listed)]
-    names = [block.name for block in blocks]
-    for name, constraint in zip(names, listed, strict=True):
+    blocks: dict[str, Block] = {}
+    for i, constraint in enumerate(listed):
+        block = _read(call, constraint, f"constraint {i}")
+        if block.name in blocks:
+            raise ValueError(
+                f"`{call}(constraints=...)` must have different names; got {block.name!r} twice."
+            )
         if keeps_feasible(constraint):
-            warn_not_kept(f"`{call}(constraints=...)`: keep_feasible=True of {name!r}", stacklevel=4)
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"`{call}(constraints=...)` must have different names; got {name!r} twice.")
-    return blocks
+            warn_not_kept(f"`{call}(constraints=...)`: keep_feasible=True of {block.name!r}", stacklevel=4)
+        blocks[block.name] = block
+    return list(blocks.values())
 
 
 def keeps_feasible(constraint: Any) -> bool:
@@ -94,7 +98,18 @@ def read_bounds(call: str, bounds: Any, n: int | None = None) -> tuple[Array, Ar
     if bounds is None:
         return None
     if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
+        limits = usual_limits(bounds.lb, bounds.ub, n)
+        if limits is not None:
+            return limits
         lower, upper = numbers(call, "bounds", bounds.lb), numbers(call, "bounds", bounds.ub)
+        if n is not None:
+            try:
+                lower, upper = np.broadcast_to(lower, n).copy(), np.broadcast_to(upper, n).copy()
+            except ValueError:
+                raise ValueError(
+                    f"`{call}(bounds=...)` must fit the {n} variables; "
+                    f"got limits of shapes {lower.shape} and {upper.shape}."
+                ) from None
     else:
         try:
             pairs = [(_limit(low, -np.inf), _limit(high, np.inf)) for low, high in bounds]
@@ -109,18 +124,15 @@ def read_bounds(call: str, bounds: Any, n: int | None = None) -> tuple[Array, Ar
                 f"got {len(pairs)}. For the same limits on all, use scipy.optimize.Bounds(low, high)."
             )
         lower, upper = (numbers(call, "bounds", [pair[side] for pair in pairs]) for side in (0, 1))
-    if n is not None:
-        try:
-            if lower.shape == upper.shape == (n,):
-                lower, upper = lower.copy(), upper.copy()
-            else:
-                lower, upper = np.broadcast_to(lower, n).copy(), np.broadcast_to(upper, n).copy()
-        except ValueError:
-            raise ValueError(
-                f"`{call}(bounds=...)` must fit the {n} variables; "
-                f"got limits of shapes {lower.shape} and {upper.shape}."
-            ) from None
     _check_order(call, "bounds", lower, upper)
+    return lower, upper
+
+
+def no_limits(shape: int | tuple[int, ...]) -> tuple[Array, Array]:
+    """Return lower and upper limits that limit nothing."""
+    lower, upper = np.empty(shape), np.empty(shape)
+    lower.fill(-np.inf)
+    upper.fill(np.inf)
     return lower, upper
 
 
@@ -134,16 +146,16 @@ def _limit(value: Any, missing: float) -> Any:
 def _read(call: str, constraint: Any, name: str) -> Block:
     if isinstance(constraint, Constraint):
         target = numbers("Constraint", "target", constraint.target)
-        free = np.full_like(target, np.inf)
+        lower, upper = no_limits(target.shape)
         return Block(
             name=constraint.name or name,
             fun=constraint.fun,
-            lower=-free if constraint.operator == "<" else target,
-            upper=free if constraint.operator == ">" else target,
+            lower=lower if constraint.operator == "<" else target,
+            upper=upper if constraint.operator == ">" else target,
             jac=constraint.jac,
             hess=constraint.hess,
-            sigma=constraint.sigma,
-            alpha=constraint.alpha,
+            sigma=None if constraint.sigma is None else numbers("Constraint", "sigma", constraint.sigma),
+            alpha=None if constraint.alpha is None else numbers("Constraint", "alpha", constraint.alpha),
         )
     keyed = isinstance(constraint, (dict, Mapping))
     own = constraint.get("name") if keyed else getattr(constraint, "name", None)
@@ -175,7 +187,8 @@ def _read(call: str, constraint: Any, name: str) -> Block:
 
 def _read_dict(call: str, constraint: Mapping[str, Any], name: str) -> Block:
     kind, fun = constraint.get("type"), constraint.get("fun")
-    if not isinstance(kind, str) or kind.lower() not in ("eq", "ineq"):
+    upper = UPPER_LIMITS.get(kind.lower()) if isinstance(kind, str) else None
+    if upper is None:
         raise ValueError(f"`{call}(constraints=...)`: a dict's 'type' must be 'eq' or 'ineq'; got {kind!r}.")
     if not callable(fun):
         raise TypeError(f"`{call}(constraints=...)`: a dict's 'fun' must be callable; got {fun!r}.")
@@ -184,13 +197,7 @@ def _read_dict(call: str, constraint: Mapping[str, Any], name: str) -> Block:
     args = constraint.get("args", ())
     if not isinstance(args, tuple):
         args = tuple(args) if isinstance(args, Sequence) and not isinstance(args, str) else (args,)
-    return Block(
-        name=name,
-        fun=with_args(fun, args),
-        lower=ZERO,
-        upper=ZERO if kind.lower() == "eq" else INFINITE,
-        jac=with_args(jac, args) if callable(jac) else jac,
-    )
+    return Block(name, with_args(fun, args), ZERO, upper, with_args(jac, args) if callable(jac) else jac)
 
 
 def _read_linear(call: str, matrix: Any, lower: Array, upper: Array, name: str) -> Block:
@@ -248,13 +255,20 @@ def _identity_jac(x: Array) -> Array:
 
 
 def _check_order(call: str, argument: str, lower: Array, upper: Array) -> None:
-    if lower.ndim == upper.ndim == 1 and ordered(lower, upper):
+    if ordered(lower, upper):
         return
     if (lower > upper).any() or (lower == np.inf).any() or (upper == -np.inf).any():
         raise ValueError(
             f"`{call}({argument}=...)` must have every lower limit at or below its upper limit; "
             f"got {lower.tolist()} and {upper.tolist()}."
         )
+
+
+@compiled
+def usual_limits(lower: Any, upper: Any, n: int | None) -> tuple[Array, Array] | None:
+    """Copies of two arrays of floats (n,) that are limits in order; None for anything else."""
+    usual = all(type(a) is np.ndarray and a.dtype == float and a.shape == (n,) for a in (lower, upper))
+    return (lower.copy(), upper.copy()) if usual and ordered(lower, upper) else None
 
 
 @compiled

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import scipy.optimize
 
@@ -20,6 +20,10 @@ class DeferredResult(scipy.optimize.OptimizeResult):
 
     Nobody can tell when a field was made: whatever looks at the dict as a whole makes all of them first.
     """
+
+    if TYPE_CHECKING:  # a dict takes its entries as keywords; stubs of SciPy's do not know
+
+        def __init__(self, **fields: Any) -> None: ...
 
     def defer(self, make: Callable[[], dict[str, Any]]) -> None:
         """Add the fields that `make` returns, none of which is there yet, when they are wanted."""

@@ -18,6 +18,11 @@ __all__ = ["ROWS_WITHIN", "Judgement", "judge"]
 
 ROUNDING = 1e-14  # some units of rounding
 ROWS_WITHIN = 2.0  # standard deviations of their own noise that rows may be off
+MAY_BE_OPTIMAL = (
+    *SUCCESSES,
+    Status.NO_PROGRESS,
+    Status.ERROR_LEFT,
+)  # reasons of a stop that do not contradict it
 
 
 @dataclass(slots=True)
@@ -48,9 +53,7 @@ def judge(problem: Problem, outcome: Outcome) -> Judgement:
     solution, tolerances, status, rows = outcome.solution, outcome.tolerances, outcome.status, problem.rows
     x, g, lower, upper = solution.x, solution.g, problem.lower, problem.upper
     z, gap, outside = bound_multipliers(solution.z, x, lower, upper)
-    errors = rows.errors(solution.values)
-    multipliers = solution.y * rows.sign
-    by_value = rows.pull_back(multipliers, solution.values.size)
+    errors, multipliers, by_value = rows.user_view(solution.values, solution.y)
     if hasattr(solution.J, "toarray"):
         residual = g + solution.J.T @ by_value + z
     else:
@@ -122,8 +125,10 @@ def _concluded(status: Status, verdict: Verdict) -> Status:
 
     A point that meets the tolerances is a success even if the search beyond it failed, and only then.
     """
-    if verdict in (Verdict.ATTAINED, Verdict.NOISE):
-        return Status.ATTAINED if verdict is Verdict.ATTAINED else Status.NOISE_FLOOR
-    if verdict is Verdict.OPTIMAL and status in (*SUCCESSES, Status.NO_PROGRESS, Status.ERROR_LEFT):
+    if verdict is Verdict.OPTIMAL and status in MAY_BE_OPTIMAL:
         return Status.CONVERGED
+    if verdict is Verdict.ATTAINED:
+        return Status.ATTAINED
+    if verdict is Verdict.NOISE:
+        return Status.NOISE_FLOOR
     return Status.NO_PROGRESS if status in SUCCESSES else status

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,14 @@ from numpy.typing import ArrayLike
 from ..problem.canonical import stack_rows
 from ..problem.evaluation import Evaluation
 from ..problem.problem import Problem
-from ..problem.scipy_forms import read_bounds, read_constraints
+from ..problem.scipy_forms import no_limits, read_bounds, read_constraints
 from ..problem.steps import read_steps
 from ..types import Array
 from .checks import warn_before
 from .methods import METHODS
 from .noisy.look import MOST_VARIABLES
 from .norms import all_finite, extremes
-from .options import Options, check_positive
+from .options import Options
 from .result import Evaluations, Result, build_result, unfinished
 from .session import session
 from .start import find_start
@@ -120,7 +119,7 @@ def minimize(
     >>> result.x.round(4), result.multipliers["area"].round(4)
     (array([5., 5.]), array([-0.2]))
     """
-    settings = Options.read({} if options is None else options, more_options)
+    settings = Options.read({} if options is None else options, more_options, tol)
     if not isinstance(method, str) or method not in METHODS:
         names = ", ".join(map(repr, METHODS))
         raise ValueError(f"`minimize(method=...)` must be one of {names}; got {method!r}.")
@@ -128,14 +127,11 @@ def minimize(
         if method not in ("sqp", "noisy"):
             raise ValueError(f"`minimize(noise=...)` is for the default method; got method={method!r}.")
         method = "noisy"
-    if tol is not None:
-        check_positive("tol=...", tol, finite=True)
-        settings = replace(settings, tol=tol)
     start = _read_start(x0)
     variables = _read_names(names, start.size)
     limits = read_bounds("minimize", bounds, start.size)
     if limits is None:
-        limits = np.full(start.size, -np.inf), np.full(start.size, np.inf)
+        limits = no_limits(start.size)
     evaluation = Evaluation(
         "minimize",
         fun,
@@ -198,7 +194,7 @@ def _add_evaluations(result: Result, evaluation: Evaluation) -> None:
 def _admit_unknown(result: Result, evaluation: Evaluation, bounds: tuple[Array, Array]) -> None:
     """Put NaN for what differences inside the bounds cannot tell about fixed variables."""
     lower, upper = bounds
-    if extremes(upper - lower)[0] > 0.0:
+    if evaluation.functions.all_given or extremes(upper - lower)[0] > 0.0:
         return
     fixed = (lower == upper) & (result.x == lower)
     if not fixed.any():
@@ -215,24 +211,25 @@ def _admit_unknown(result: Result, evaluation: Evaluation, bounds: tuple[Array, 
 
 
 def _read_start(x0: ArrayLike) -> Array:
-    if type(x0) is np.ndarray and x0.dtype == float and x0.ndim == 1 and x0.size and all_finite(x0):
-        return x0.copy()
     try:
-        if np.iscomplexobj(x0):
+        given = np.asarray(x0)
+        if given.dtype.kind == "c":
             raise TypeError
-        start = np.atleast_1d(np.asarray(x0, dtype=float))
+        start = given.astype(float)
     except (TypeError, ValueError, OverflowError):
         raise TypeError(f"`minimize(x0=...)` must be real numbers; got {x0!r}.") from None
+    if start.ndim == 0:
+        start = start.reshape(1)
     if start.ndim != 1 or start.size == 0:
         raise ValueError(f"`minimize(x0=...)` must have one axis and an entry; got shape {start.shape}.")
-    if not np.isfinite(start).all():
+    if not all_finite(start):
         raise ValueError(f"`minimize(x0=...)` must be finite; got {x0!r}.")
-    return start.copy()
+    return start
 
 
-def _read_names(names: Sequence[str] | None, n: int) -> list[str]:
+def _read_names(names: Sequence[str] | None, n: int) -> list[str] | None:
     if names is None:
-        return [f"x[{i}]" for i in range(n)]
+        return None
     read = [names] if isinstance(names, str) else list(names)
     if len(read) != n or not all(isinstance(name, str) for name in read):
         raise ValueError(f"`minimize(names=...)` must be {n} text(s), one for each variable; got {names!r}.")

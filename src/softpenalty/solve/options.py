@@ -123,16 +123,18 @@ class Options:
         return max(ITERATIONS, ITERATIONS_PER_VARIABLE * n) if self.maxiter is None else self.maxiter
 
     @classmethod
-    def read(cls, given: Mapping[str, Any], keywords: dict[str, Any]) -> Options:
-        """The options given in the dict and as keywords, checked.
+    def read(cls, given: Mapping[str, Any], keywords: dict[str, Any], tol: float | None = None) -> Options:
+        """The options given in the dict and as keywords, and the argument `tol`, checked.
 
         Unknown ones get a warning, as from SciPy; a keyword that is not known there either is taken for a
         misspelt argument.
         """
         if not isinstance(given, (dict, Mapping)):
             raise TypeError(f"`minimize(options=...)` must be a dict; got {given!r}.")
+        if tol is not None:
+            check_positive("tol=...", tol, finite=True)
         if not given and not keywords:
-            return DEFAULTS
+            return DEFAULTS if tol is None else cls(tol=tol)
         known = OPTIONS
         for name in keywords:
             if name not in known and name not in SCIPY_OPTIONS:
@@ -146,7 +148,7 @@ class Options:
                 OptimizeWarning,
                 stacklevel=3,
             )
-        options = cls(**{name: given[name] for name in given if name in known})
+        options = cls(**{name: given[name] for name in given if name in known}, tol=tol)
         for name in ("maxiter", "maxfev", "max_time", "evaluation_timeout"):
             if name != "maxiter" or options.maxiter is not None:
                 check_positive(f"options={{{name!r}: ...}}", getattr(options, name))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core import compiled
+from ..problem.evaluation import Evaluation
+from ..problem.problem import Problem, variable_names
 from ..types import Array, Mask
 from .deferred import DeferredResult
 from .judgement import judge
@@ -17,10 +19,6 @@ from .report.advice import first_of
 from .report.html import as_html
 from .report.text import explain
 from .status import SUCCESSES, Status, Verdict
-
-if TYPE_CHECKING:
-    from ..problem.evaluation import Evaluation
-    from ..problem.problem import Problem
 
 __all__ = ["Evaluations", "History", "Result", "build_result", "unfinished"]
 
@@ -130,10 +128,6 @@ class Result(DeferredResult):
     Converged: stationary and feasible within tolerance.
     """
 
-    def __init__(self, **fields: Any) -> None:
-        super().__init__()
-        self.update(fields)
-
     def report(self) -> str:
         """Explain the result in words: the point, what each target is worth, and what to do next."""
         return explain(self)
@@ -177,8 +171,8 @@ def build_result(problem: Problem, outcome: Outcome, history: Callable[[], Histo
     solution, rows, status, kkt = outcome.solution, problem.rows, verdict.status, verdict.kkt
     evaluation = problem.evaluation
     multipliers, start = {}, 0
-    for name, size in zip(problem.names, problem.sizes, strict=True):
-        multipliers[name] = verdict.by_value[start : start + size]
+    for block, size in zip(rows.blocks, rows.sizes, strict=True):
+        multipliers[block.name] = verdict.by_value[start : start + size]
         start += size
     multipliers["bounds"] = verdict.z
     message, conflict = status.message, list(outcome.conflict)
@@ -220,7 +214,7 @@ def build_result(problem: Problem, outcome: Outcome, history: Callable[[], Histo
 
 def _described(problem: Problem, errors: Array, x: Array, history: Callable[[], History]) -> dict[str, Any]:
     """The rows and variables by name, and the history, made when they are looked at."""
-    rows, names, lower, upper = problem.rows, list(problem.variables), problem.lower, problem.upper
+    rows, names, lower, upper = problem.rows, problem.variables, problem.lower, problem.upper
     active, at_lower, at_upper = holding(errors, rows.target, rows.equality, x, lower, upper, ACTIVE)
     labels = [rows.labels[i] for i in active]
     labels += [f"{names[i]} = {x[i]:.6g} (lower bound)" for i in at_lower]
@@ -304,7 +298,7 @@ def unfinished(
     x0: Array,
     bounds: tuple[Array, Array],
     status: Status,
-    names: Sequence[str],
+    names: Sequence[str] | None,
 ) -> Result:
     """The result where no iteration could be made: at most the objective at the start is known."""
     x = np.clip(x0, *bounds)
@@ -333,7 +327,7 @@ def unfinished(
         targets=np.zeros(0),
         labels=[],
         operators=[],
-        names=list(names),
+        names=variable_names(names, n),
         bounds=bounds,
         differences={},
         kkt={"stationarity": np.inf, "feasibility": np.inf, "complementarity": np.inf},

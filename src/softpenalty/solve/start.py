@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ..core import compiled
 from ..problem.evaluation import Evaluation
 from ..types import Array
 from .norms import all_finite, squares_finite
@@ -25,7 +26,7 @@ def find_start(
     logarithm at 0) and fine beside it.
     """
     random = None
-    x = np.minimum(np.maximum(x0, lower), upper)
+    x = inside(x0, lower, upper)
     for trial in range(START_TRIALS + 1):
         f, c = evaluation.values(x)
         if math.isfinite(f) and all_finite(c):
@@ -37,5 +38,11 @@ def find_start(
         if random is None:
             random = np.random.default_rng(0)
         shift = START_RADIUS * 2.0**trial * np.maximum(1.0, np.abs(x0)) * random.uniform(-1.0, 1.0, x0.size)
-        x = np.clip(x0 + shift, lower, upper)
+        x = inside(x0 + shift, lower, upper)
     return None
+
+
+@compiled
+def inside(x: Array, lower: Array, upper: Array) -> Array:
+    """The point (n,) within the bounds that is next to x."""
+    return np.minimum(np.maximum(x, lower), upper)

@@ -73,15 +73,9 @@ class Status(Enum):
         "`resume=True` where a checkpoint was kept.",
     )
 
-    @property
-    def number(self) -> int:
-        """What `result.status` holds."""
-        return self.value[0]
-
-    @property
-    def message(self) -> str:
-        """What `result.message` starts with."""
-        return self.value[1]
+    def __init__(self, number: int, message: str) -> None:
+        self.number = number  #: what `result.status` holds
+        self.message = message  #: what `result.message` starts with
 
 
 SUCCESSES = (Status.CONVERGED, Status.ATTAINED, Status.NOISE_FLOOR)
