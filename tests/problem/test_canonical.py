@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -56,3 +58,8 @@ def test_what_does_not_fit_is_named(what):
     blocks = read_constraints("test", Constraint(np.sin, "<", name="wall", **of_constraint))
     with pytest.raises(ValueError, match=rf"`test`: the {what} of 'wall' has shape \(2,\).* 3 value"):
         stack_rows("test", blocks, [3])
+
+
+def test_rows_of_bounds_can_be_sent_to_another_process():
+    rows = stack_rows("test", [], [], (np.array([0.0, -np.inf]), np.array([1.0, 2.0])))
+    assert pickle.loads(pickle.dumps(rows)).labels == rows.labels == ["x[0] < 1", "x[1] < 2", "x[0] > 0"]

@@ -126,7 +126,7 @@ def stack_rows(
     """Return the rows of `blocks`, whose functions return `sizes` values, and of `bounds` where given."""
     if bounds is not None:
         n = bounds[0].size
-        blocks, sizes = [*blocks, Block("x" if n > 1 else "x[0]", lambda x: x, *bounds)], [*sizes, n]
+        blocks, sizes = [*blocks, Block("x" if n > 1 else "x[0]", np.asarray, *bounds)], [*sizes, n]
     for block, size in zip(blocks, sizes, strict=True):
         _check_fit(call, block, size)
     return Rows(*compared(blocks, sizes), blocks, sizes)

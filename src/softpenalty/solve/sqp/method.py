@@ -95,8 +95,9 @@ def _nothing_free(model: Model, tolerances: Tolerances) -> Ending:
 def _conflict_labels(ending: Ending, problem: Problem, model: Model) -> list[str]:
     if ending.conflict is None:
         return []
-    return [problem.rows.labels[i] for i in np.flatnonzero(ending.conflict.rows)] + [
-        f"bounds of {problem.variables[model.free[i]]}" for i in np.flatnonzero(ending.conflict.bounds)
+    rows, variables = problem.rows.labels, problem.variables
+    return [rows[i] for i in np.flatnonzero(ending.conflict.rows)] + [
+        f"bounds of {variables[model.free[i]]}" for i in np.flatnonzero(ending.conflict.bounds)
     ]
 
 
