@@ -23,25 +23,8 @@ cdef class Dual:
 
     cdef int n, m, q, fixed, left, refinements
     cdef double suspect, dependent, falling, rounding, far, accurate, sign_tolerance, smallest_step, residual
-    cdef double *g
-    cdef double *B
-    cdef double *a
-    cdef double *b
-    cdef double *low
-    cdef double *high
-    cdef double *J
-    cdef double *R
-    cdef double *d
-    cdef double *w
-    cdef double *p
-    cdef double *rest
-    cdef double *shares
-    cdef double *r
-    cdef double *u
-    cdef double *signs
-    cdef double *allowed
-    cdef double *errors
-    cdef double *memory
+    cdef Numbers g, B, a, b, low, high  # of the QP
+    cdef Numbers memory, J, R, d, w, p, rest, shares, r, u, signs, allowed, errors
     cdef int *numbers
     cdef int *taken
 

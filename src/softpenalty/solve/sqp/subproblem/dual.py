@@ -176,13 +176,13 @@ class _Dual:
             t = min(reach, full)
             if not np.isfinite(t):
                 return UNKNOWN
-            if not dependent:
-                self.d -= t * (w[q:] @ self.J[q:])
-            self.u -= t * r
             if full <= reach:
                 self._add(number, sign, w)
                 self._settle()
                 return TAKEN
+            if not dependent:
+                self.d -= t * (w[q:] @ self.J[q:])
+            self.u -= t * r
             self._drop(leaving)
         return UNKNOWN
 
