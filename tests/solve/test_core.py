@@ -17,8 +17,10 @@ import pytest
 import scipy.sparse
 
 import softpenalty.solve.minimize  # marks all functions
+from hard_qps import draw
 from softpenalty import core
 from softpenalty.solve.sqp.curvature.secant import SETTINGS as SECANT
+from softpenalty.solve.sqp.subproblem.dual import SETTINGS as DUAL
 from softpenalty.solve.sqp.subproblem.path import SETTINGS as PATH
 
 try:
@@ -163,6 +165,10 @@ def test_the_subproblem(seed, nu):
     guessed = agree("guessed", *qp, states, 12, 1e-10, 1e-8, 1e-9, rtol=1e-8, atol=1e-9)
     if nu < np.inf:  # the path ends within 1e-11 of the solution, on one of many ways
         agree("followed", *qp, np.inf, PATH, rtol=1e-6, atol=1e-7)
+    else:
+        agree("dual_solved", *qp, DUAL, rtol=1e-9, atol=1e-10)
+        spoilt = qp[0], -qp[1], *qp[2:]
+        assert agree("dual_solved", *spoilt, DUAL) is None
     agree("hard_rows", equality, n)
     agree("boxes", low[:m], high[:m], low[m:], high[m:])
     solution = TWINS["QPSolution"](qp[0], qp[3], low[m:], states)
@@ -172,6 +178,20 @@ def test_the_subproblem(seed, nu):
         compiled, plain = both("guessed_step", *qp, states, equality, 12, 1e-10, 1e-8, 1e-9)
         same_entries("Step", compiled[0], plain[0], 1e-8)
         np.testing.assert_array_equal(compiled[1], plain[1])
+
+
+@built
+@pytest.mark.parametrize("seed", range(300))
+def test_the_dual_active_set_where_rows_are_degenerate(seed):
+    qp = draw(seed)
+    compiled, plain = both("dual_solved", qp.g, qp.B, qp.a, qp.b, qp.low, qp.high, DUAL)
+    assert (compiled is None) == (plain is None)
+    if plain is not None:
+        assert compiled[0] == plain[0]
+        # Of dependent rows either may be the active one; the step is unique, up to the condition of B.
+        size = max(1.0, np.abs(plain[1]).max())
+        if plain[0]:
+            np.testing.assert_allclose(compiled[1], plain[1], rtol=1e-8, atol=1e-9 * size)
 
 
 @built

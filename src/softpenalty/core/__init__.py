@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 __all__ = ["REFERENCES", "compiled", "config", "show_config"]
 
 VARIABLE = "SOFTPENALTY_CORE"
-MODULES = ("ends", "records", "returned", "rows", "iteration", "subproblem", "curvature")
+MODULES = ("ends", "records", "returned", "rows", "iteration", "subproblem", "dual", "curvature")
 
 Function = TypeVar("Function", bound=Callable[..., Any])  # or a class
 

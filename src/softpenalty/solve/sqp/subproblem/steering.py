@@ -1,9 +1,10 @@
-"""The penalty QP of one iteration: a warm start first, a library second, the elastic path last.
+"""The penalty QP of one iteration: a warm start first, then from nowhere, elastic rows last.
 
 Where the linearized rows can be met, the penalty QP with a large enough weight has the same solution as
-the QP with hard rows, which is cheaper. So the hard one is tried first: from the last active set, by the path
-where it is small, then by PIQP. Only where it has no solution the rows become elastic with weight ``nu``,
-which is raised as long as that makes the linearized violation fall (steering).
+the QP with hard rows, which is cheaper. So the hard one is tried first: from the last active set, then by the
+dual active set, or by PIQP where it is large or rounding leaves the answer open. Only where there is no
+solution the rows become elastic with weight ``nu``, which is raised as long as that makes the linearized
+violation fall (steering).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ..curvature.source import Matrix
 from .active_set import SYSTEMS, TOLERANCES, guessed_step, solve_from_guess
 from .compact import solve_compact
 from .correction import correct
+from .dual import solve_dual
 from .path import solve_path
 from .qp import ABOVE, BELOW, CORNER, QP, QPSolution, States, Step, boxes, stepped
 
@@ -30,9 +32,7 @@ __all__ = ["Step", "Subproblem"]
 LIBRARY_TOLERANCE = 1e-9  # asked of PIQP; the active set it finds is then solved exactly
 POLISH_SYSTEMS = 4  # linear systems for that
 LIBRARY_INFINITY = 1e19  # PIQP writes a warning beyond about this
-SMALL = (
-    50  # variables and rows up to which the path goes first: it solves two of three in a fifth of the time
-)
+SMALL = 150  # variables up to which the dual active set is faster than PIQP, however many bounds are active
 STEERING_GROWTH = 30.0  # factor on the weight where the linearized rows are not met
 STEERING_TRIALS = 6
 STEERING_FALL = 0.9  # a larger weight is kept when the linearized violation falls below this share
@@ -93,7 +93,7 @@ class Subproblem:
             step, self._states = found
             return step
         qp = QP(g, B, a, b, low, high)
-        solution = self._followed(qp) or self._library(qp)
+        solution = self._from_nowhere(qp)
         if solution is not None:
             self._states = solution.states
             return stepped(solution, self.equality, True)
@@ -136,12 +136,13 @@ class Subproblem:
         rows[self.equality | (rows == ABOVE)] = CORNER
         return stepped(solution, self.equality, left <= enough)
 
-    def _followed(self, qp: QP) -> QPSolution | None:
-        """The hard QP by the path, if it is small and that leads to the exact solution."""
-        if self.n + self.m > SMALL:
-            return None
-        rough = solve_path(qp, self.deadline)
-        return None if rough is None else solve_from_guess(qp, rough.states, POLISH_SYSTEMS)
+    def _from_nowhere(self, qp: QP) -> QPSolution | None:
+        """The hard QP without a guess; None when it has no solution or none is reached."""
+        if self.n <= SMALL:
+            solution, certain = solve_dual(qp)
+            if certain:
+                return solution
+        return self._library(qp)
 
     def _library(self, qp: QP) -> QPSolution | None:
         """The hard QP by PIQP, polished; None when it has no solution or PIQP does not reach it."""
