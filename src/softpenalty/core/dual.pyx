@@ -3,12 +3,12 @@
 
 cimport numpy as cnp
 from libc.math cimport copysign, fabs, isfinite, sqrt, INFINITY
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 from scipy.linalg.cython_blas cimport daxpy, ddot, dgemv, dger, drot, dtrsv
 from scipy.linalg.cython_lapack cimport dpotrf, dtrtri
 
 from .arrays cimport Numbers, data, finite, length, plain, size_of, vector
+from .records cimport Memory, reserve
 
 cnp.import_array()
 
@@ -24,7 +24,8 @@ cdef class Dual:
     cdef int n, m, q, fixed, left, refinements
     cdef double suspect, dependent, falling, rounding, far, accurate, sign_tolerance, smallest_step, residual
     cdef Numbers g, B, a, b, low, high  # of the QP
-    cdef Numbers memory, J, R, d, w, p, rest, shares, r, u, signs, allowed, errors
+    cdef Memory memory
+    cdef Numbers J, R, d, w, p, rest, shares, r, u, signs, allowed, errors
     cdef int *numbers
     cdef int *taken
 
@@ -37,11 +38,9 @@ cdef class Dual:
         self.n, self.m, self.q, self.fixed, self.left = n, m, 0, 0, <int> (changes * (m + n))
         self.g, self.B, self.a, self.b = data(g), data(B), data(a), data(b)
         self.low, self.high = data(low), data(high)
-        self.memory = <double*> malloc((2 * n * n + 9 * n + 2 * m + 3) * sizeof(double))
-        self.numbers = <int*> malloc((2 * n + m + 1) * sizeof(int))
-        if self.memory == NULL or self.numbers == NULL:
-            raise MemoryError
-        self.J = self.memory
+        self.memory = reserve(2 * n * n + 9 * n + 2 * m + 3, 2 * n + m + 1)
+        self.numbers = self.memory.integers
+        self.J = self.memory.numbers
         self.R = self.J + n * n
         self.d = self.R + n * n
         self.w = self.d + n
@@ -57,10 +56,6 @@ cdef class Dual:
         for i in range(m + n):
             self.allowed[i] = 0.0
             self.taken[i] = False
-
-    def __dealloc__(self):
-        free(self.memory)
-        free(self.numbers)
 
     cdef bint factor(self) noexcept:
         """J = L⁻ᵀ and the minimum without constraints; False where B is not definite."""

@@ -209,14 +209,21 @@ cdef int copied(list parts, Numbers place) except -1:
     return 0
 
 
+cdef int most = 0
+
+
+cdef inline int most_points():
+    """How many points to remember, read once from the module in which that is written in Python."""
+    global most
+    if not most:
+        most = sys.modules[REFERENCES["Remembered"].__module__].POINTS
+    return most
+
+
 cdef class Remembered:
     cdef public object functions, calls, sizes, spacing, _pinned, _n
     cdef public dict _points
     cdef public int njev
-    cdef int most
-
-    def __cinit__(self, *_, **__):
-        self.most = sys.modules[REFERENCES["Remembered"].__module__].POINTS
 
     cpdef Answer at(self, cnp.ndarray x):
         cdef bytes key = x.tobytes()
@@ -233,7 +240,7 @@ cdef class Remembered:
             point.objective, point.values, sizes, point.gradient = found
             if sizes != self.sizes:
                 self._check_sizes(sizes)
-        if len(self._points) >= self.most:
+        if len(self._points) >= most_points():
             oldest, *others = self._points
             del self._points[others[0] if oldest == self._pinned else oldest]
         self._points[key] = point

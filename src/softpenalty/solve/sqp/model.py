@@ -10,6 +10,7 @@ from ...problem.canonical import Rows
 from ...problem.evaluation import Evaluation
 from ...types import Array
 from ..norms import extremes, largest
+from ..start import inside
 from .points import Point, Points, broken_rows
 from .scaling import variable_units
 
@@ -38,7 +39,7 @@ class Model(Points):
     def __init__(self, evaluation: Evaluation, rows: Rows, lower: Array, upper: Array, x0: Array) -> None:
         self.evaluation = evaluation
         self._rows = rows
-        self.full = np.minimum(np.maximum(x0, lower), upper)
+        self.full = inside(x0, lower, upper)
         self.free = (lower < upper).nonzero()[0]
         self.places = None if self.free.size == x0.size else self.free
         self._lower, self._upper = lower, upper
@@ -58,7 +59,7 @@ class Model(Points):
             units, typical, sizes = variable_units(*of_start, self.lower, self.upper)
             changed = extremes(units) != (1.0, 1.0)
             self.start_sizes = sizes / units if changed else sizes
-            if extremes(typical)[0] < 1.0:
+            if not evaluation.functions.all_given and extremes(typical)[0] < 1.0:  # for differences alone
                 self.typical = np.minimum(typical, 1.0)
                 everywhere = np.ones(x0.size)
                 everywhere[self.free] = self.typical
