@@ -19,7 +19,9 @@ from typing import Any, TypeVar
 __all__ = ["REFERENCES", "compiled", "config", "show_config"]
 
 VARIABLE = "SOFTPENALTY_CORE"
-MODULES = ("ends", "records", "returned", "rows", "iteration", "subproblem", "dual", "curvature")
+MODULES = (
+    "ends", "records", "returned", "rows", "stopping", "iteration", "subproblem", "dual", "path", "curvature",
+)  # fmt: skip
 
 Function = TypeVar("Function", bound=Callable[..., Any])  # or a class
 

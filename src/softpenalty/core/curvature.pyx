@@ -3,7 +3,7 @@
 
 cimport numpy as cnp
 from libc.float cimport DBL_MIN
-from libc.math cimport fabs, isfinite, sqrt
+from libc.math cimport isfinite, sqrt
 from libc.string cimport memcpy, memmove, memset
 from scipy.linalg.cython_blas cimport daxpy, ddot, dgemm, dgemv
 from scipy.linalg.cython_lapack cimport dpotrf, dsyev

@@ -1,4 +1,4 @@
-# cython: language_level=3
+# cython: language_level=3, auto_pickle=False
 """Twins of the records in `solve.sqp` and `solve.tolerances`, where each is explained.
 
 None of them can be part of a cycle, so the garbage collector need not look at them.

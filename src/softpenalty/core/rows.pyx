@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, auto_pickle=False
 """Rows, units, points: twins of functions in `solve`, where each is explained and written in Python, and of a class in
 `solve.sqp.points`.
 """
