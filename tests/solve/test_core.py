@@ -22,6 +22,7 @@ from softpenalty import core
 from softpenalty.solve.sqp.curvature.secant import SETTINGS as SECANT
 from softpenalty.solve.sqp.subproblem.dual import SETTINGS as DUAL
 from softpenalty.solve.sqp.subproblem.path import SETTINGS as PATH
+from softpenalty.solve.tolerances import Tolerances
 
 try:
     TWINS: dict[str, Callable[..., Any]] = {
@@ -145,6 +146,30 @@ def test_rows_and_merits(n, m, seed):
         agree("rows_judged", r, np.ones(m), floor, target, y, 1e-8, rounding)
     compiled, plain = both("holding", r * (rng.random(m) < 0.5), target, equality, inside, lower, upper, 1e-6)
     assert compiled == plain
+
+
+@built
+def test_the_stop_tests():
+    """At numbers around every limit, each of them by itself and all the more together."""
+    rng, tolerances, seen = np.random.default_rng(0), Tolerances(), set()
+    limits = np.array([1e-8, 1e-7, 1e-6, 1e-10, 1e-10, 1e-9, 1e-3, 1e-11, 1e-4])
+    for _ in range(4000):
+        numbers = limits * rng.choice([0.0, 0.1, 0.99, 1.01, 30.0], 9, p=[0.3, 0.3, 0.2, 0.1, 0.1])
+        numbers[3] *= rng.choice([1.0, -1.0])
+        measure = TWINS["Measure"](*numbers)
+        verdicts = [both(name, measure, tolerances) for name in ("feasible", "nothing_left")]
+        verdicts += [both(name, measure, tolerances) for name in ("converged", "attained")]
+        y, g, nothing = np.array([rng.choice([0.0, 1e8, 1e10])]), np.ones(2), np.zeros(0)
+        point = TWINS["Point"](g, rng.choice([1.0, -1e16]), y, g)
+        sizes = TWINS["Sizes"](0.5, g, g)
+        state = TWINS["State"](point, nothing, y, y, 1.0, 2.0, sizes, 1, stalled=int(rng.choice([0, 12])))
+        iterate = TWINS["Iterate"](point, y, g, measure, 0.0, 0.0, sizes, 1)
+        step = TWINS["Step"](g, y, g, np.array([True]), True)
+        local = TWINS["Local"](np.ones((1, 2)), y, y, 1.0, 1.0)
+        verdicts.append(both("reason", iterate, state, tolerances, local, step))
+        assert all(compiled == plain for compiled, plain in verdicts)
+        seen.update((i, plain) for i, (_, plain) in enumerate(verdicts))
+    assert len(seen) == 4 * 2 + 5  # every answer was given
 
 
 @built
