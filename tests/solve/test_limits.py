@@ -66,13 +66,15 @@ def test_the_best_point_is_returned_even_if_it_has_no_derivatives_yet():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_time_is_looked_at_between_two_evaluations(method):
+    calls = []
+
     def slow(x):
+        calls.append(x)
         time.sleep(0.02)
         return float(x @ x)
 
-    begun = time.perf_counter()
     result = minimize(slow, np.arange(1.0, 31.0), max_time=0.1, method=method)
-    assert time.perf_counter() - begun < 0.5  # one stencil alone takes 0.6 s
+    assert len(calls) <= 6  # one stencil alone takes 30
     assert result.status == Status.TIME_LIMIT.number
 
 
