@@ -30,7 +30,7 @@ def solve_default(problem: Problem, options: Options, watch: Watch) -> Outcome:
     outcome = solve_sqp(problem, options, watch, look)
     if outcome.status is not Status.NOISY:
         return outcome
-    return solve_noisy(problem, replace(options, noise=look.levels), watch)
+    return solve_noisy(problem, replace(options, noise=look.levels), watch, outcome.iterations)
 
 
 Method = Callable[[Problem, Options, Watch], Outcome]

@@ -109,7 +109,8 @@ class Result(DeferredResult):
         dict, "objective" or name of a constraint → standard deviation of its noise at ``x``, where
         `minimize` was told or found that there is any
     uncertainty
-        dict of the standard deviations that it leaves in "x" (n,), "fun" and "multipliers" (m,)
+        dict of the standard deviations that it leaves in "x" (n,), in "fun" as the least objective, and in
+        "multipliers" (m,)
     history
         `History`
 

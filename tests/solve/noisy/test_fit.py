@@ -103,3 +103,23 @@ def test_points_stay_inside_the_bounds_and_avoid_failures():
         cloud.add(p, np.array([np.nan]))
     second = informative_points(Basis(n), cloud, models, np.zeros(n), n, RADII, 1.0, bounds)
     assert not {p.tobytes() for p in first} & {p.tobytes() for p in second}
+
+
+def test_points_for_the_values_lower_their_variance_most():
+    n = 3
+    random = np.random.default_rng(2)
+    cloud = Cloud(n, 1)
+    for u in [np.zeros(n), *0.1 * random.normal(size=(12, n))]:
+        cloud.add(u, np.zeros(1))
+    bounds = np.full(n, -np.inf), np.full(n, np.inf)
+    variances = []
+    for values in (True, False):
+        models = regress(Basis(n), cloud, np.zeros(n), *RADII, np.zeros((1, n, n)))
+        points = informative_points(Basis(n), cloud, models, np.zeros(n), n, RADII, 1.0, bounds, values)
+        more = Cloud(n, 1)
+        for u in [*cloud.u, *points]:
+            more.add(u, np.zeros(1))
+        known = regress(Basis(n), more, np.zeros(n), *RADII, np.zeros((1, n, n)))
+        variances.append((known.covariance[0, 0], np.trace(known.gradient_covariance)))
+        assert known.covariance[0, 0] < models.covariance[0, 0]
+    assert variances[0][0] < variances[1][0] and variances[0][1] > variances[1][1]

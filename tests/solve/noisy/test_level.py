@@ -65,3 +65,20 @@ def test_levels_of_objective_and_constraints_apart(level):
     levels = measured_levels(Problem(evaluation, rows, *free, start, ["a", "b"]))
     assert levels[0] < 1e-13 and levels[1] < 1e-13
     assert levels[2] == pytest.approx(level, rel=2.0, abs=1e-13)
+
+
+def test_noise_is_relative_to_the_values_it_was_seen_in():
+    """Where a function happens to vanish at the start, its values on the line do not."""
+    random = np.random.default_rng(4)
+
+    def fun(x):
+        value = 1e5 * x.sum()
+        return value + 1e-3 * max(1.0, abs(value)) * random.standard_normal()
+
+    evaluation = Evaluation("minimize", fun, [], forgiving=True)
+    start = np.zeros(3)
+    evaluation.values(start)
+    free = np.full(3, -np.inf), np.full(3, np.inf)
+    rows = stack_rows("minimize", [], evaluation.sizes)
+    (level,) = measured_levels(Problem(evaluation, rows, *free, start, ["a", "b", "c"]))
+    assert level == pytest.approx(1e-3, rel=2.0)

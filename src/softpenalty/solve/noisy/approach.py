@@ -23,7 +23,7 @@ __all__ = ["LITTLE", "Begin", "approach"]
 
 LITTLE = 1e-5  # relative noise up to which differences are good enough to begin with
 MOST_POINTS = 0.5  # share of the evaluations left
-STILL = 3.0  # times the noise: an objective that changes less has arrived
+STILL = 30.0  # times the noise: where the objective changes less, models need fewer points for the rest
 UNSEEN = 5.0  # times the noise: a step after which no function has changed more is too short to be judged
 MOST_TRIALS = 10  # of step lengths
 

@@ -72,18 +72,21 @@ def measured_levels(problem: Problem, spacings: tuple[float, ...] = SPACINGS) ->
     """
     evaluation, start = problem.evaluation, problem.start
     free = problem.lower < problem.upper
-    size = np.where(free, variable_sizes(start, problem.lower, problem.upper), 0.0)
+    unit = np.where(free, variable_sizes(start, problem.lower, problem.upper), 0.0)
     random = np.random.default_rng(0)
     f, values = evaluation.values(start)
     here = np.array([f, *values])
+    size = np.maximum(1.0, np.abs(here))
     level, decided = np.full(here.size, np.inf), np.zeros(here.size, dtype=bool)
     for spacing in spacings:
-        places = line(start, size, problem.lower, problem.upper, spacing, random)
+        places = line(start, unit, problem.lower, problem.upper, spacing, random)
         table = np.vstack([here, *evaluation.many(places)])
         for i in np.flatnonzero(~decided):
             found, decided[i] = noise_level(table[:, i])
             level[i] = found if decided[i] else min(level[i], found)
+            if np.isfinite(table[:, i]).all():  # noise is relative to the values it was seen in
+                size[i] = np.sqrt(np.mean(np.maximum(1.0, np.abs(table[:, i])) ** 2))
         if decided.all():
             break
-    relative: Array = np.where(np.isfinite(level), level, 0.0) / np.maximum(1.0, np.abs(here))
+    relative: Array = np.where(np.isfinite(level), level, 0.0) / size
     return relative

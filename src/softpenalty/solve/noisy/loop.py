@@ -19,17 +19,17 @@ from ..sqp.merit import ALPHA, BALANCED_SHARE, Plan, choose, weigh
 from ..sqp.state import FIRST, Local
 from ..sqp.stopping import UNBOUNDED_FALL
 from ..sqp.subproblem.steering import Step, Subproblem
-from ..status import Status
+from ..status import SUCCESSES, Status
 from ..watch import StopError, Watch
 from .approach import Begin
 from .cloud import Cloud
 from .fit import Basis, Models, regress
+from .radii import radii, third_derivatives
 from .sampling import informative_points
 from .view import Linearized, View, linear_parts
 
 __all__ = ["NoisySearch"]
 
-LARGEST_SHARE, SMALLEST_SHARE = 0.02, 1e-16  # of noise in curvature, from which the radii follow
 FIRST_RADIUS = 1.0  # of the trust region, in units of the variables' sizes
 BEGIN_WITHIN = 10.0  # ... at first, in smallest radii, where another method has come this far
 REGULARIZED = 1e-5  # times the largest entry, on the diagonal of the matrix
@@ -41,11 +41,12 @@ GOOD, POOR = 0.7, 0.3  # shares from which the region grows, and below which it 
 FULL_STEP = 0.9  # of the region, for it to grow
 CERTAINLY_NOISE = 2.0  # times the noise of the merit, added to both sides of the test
 FLOOR, FLOOR_TIMES = 0.3, 8  # a predicted fall below this share of the noise, so many times, is the end
-SURE, SURE_TIMES = 0.05, 4  # ... or so few times, where errors of the gradients hide no more than this share
+SURE, SURE_TIMES = 0.04, 2  # ... or so few times, where errors of the gradients hide no more than this share
+SURE_ANYWAY = 0.05  # ... if another method has come to a stand here too
 KNOWN = 0.3  # ... and the values at the centre are known to this share of their noise
 EMPTY = 1e-3  # a step of this share of the smallest region is none
 LEFT = 2.0  # ... unless it exceeds so many times the noise in between
-OVERRATED, SPARE = 5.0, 3.0  # noise so many times what the models leave, with so many points to tell, is none
+OVERRATED, SPARE = 2.0, 6.0  # noise so many times what models leave is lowered, if so many points tell
 IDLE_TIMES = 24  # rejected or empty steps in the smallest region, which end it too
 LEAST_LEVEL = 1e-15  # of relative noise
 
@@ -101,6 +102,9 @@ class NoisySearch:
         )  # size of each function's second derivatives
         self.iteration = self.quiet = self.idle = 0
         self.first, self.begun = True, False
+        self.hidden = SURE  # share of the noise that errors of the gradients may hide at the end
+        self.widened = False  # the region, because a small one made a fall look like nothing
+        self.directed = False  # errors of the gradients hide no more than the noise floor allows
         self.f_start = float(cloud.values[0, 0])
         self.radii = self._radii(None, None)
         self.view: View | None = None
@@ -109,7 +113,10 @@ class NoisySearch:
         """Begin where another method has ended."""
         self.centre = np.clip(begin.x[self.free] / self.size, self.lower, self.upper)
         self.y = begin.y.copy()  # of unit rows once their lengths are known
-        self.iteration, self.first, self.begun = begin.iterations, False, True
+        self.iteration += begin.iterations
+        self.first, self.begun = False, True
+        if begin.status in (Status.NOISY, *SUCCESSES):  # it found little beyond the noise
+            self.quiet, self.hidden = 1, SURE_ANYWAY
 
     # What is known -----------------------------------------------------------------------------------
 
@@ -130,9 +137,12 @@ class NoisySearch:
             importance = (self.y**2 + 0.01 * g**2) / (view.linear.length**2 * g**2)
             np.add.at(weight, 1 + self.rows.source, importance)
         weight = np.where(self.level > 0.0, weight, 0.0)
-        share = np.sqrt(float(weight @ sigma**2) / (float(weight @ curved**2) or 1.0))
-        q = min(max(share, SMALLEST_SHARE), LARGEST_SHARE)
-        return float(np.sqrt(2.0 * q)), float((6.0 * q) ** (1.0 / 3.0))
+        third = curved
+        if models is not None:
+            active = np.zeros(F.size, dtype=bool)
+            active[1 + self.rows.source[self.y != 0.0]] = True
+            third = third_derivatives(models.J, curved, active)
+        return radii(weight, sigma, curved, third)
 
     def fit(self) -> View:
         """Regress the models at the centre and look at the problem through them."""
@@ -192,12 +202,14 @@ class NoisySearch:
                 self.delta = min(self.delta, BEGIN_WITHIN * self.radii[0])
             while True:
                 self.view = view = self.refit()
-                step, B = self.solve(view)
-                plan = self.weigh(view, step, B)
+                step, B, plan = self.propose(view)
                 if self.uncertain(view, step, plan) and self.explore(self.n):
                     self.view = view = self.refit()
-                    step, B = self.solve(view)
-                    plan = self.weigh(view, step, B)
+                    step, B, plan = self.propose(view)
+                self.widened = self.held_back(view, step, plan)
+                if self.widened:
+                    self.delta = self.radii[1]
+                    step, B, plan = self.propose(view)
                 self.y, self.z = step.y, step.z
                 status = self.stop(view, step, plan, B)
                 if status is not None:
@@ -210,8 +222,15 @@ class NoisySearch:
             return Status.INTERRUPTED
 
     def explore(self, count: int) -> int:
-        """Evaluate up to ``count`` points that tell most about the gradients."""
+        """Evaluate up to ``count`` points that tell most about the gradients.
+
+        Where those are known well enough for the noise floor, it is the values that points shall tell about,
+        and no more of them than that takes.
+        """
         models = self.fit().models
+        values = self.quiet > 0 and self.directed and models.covariance[0, 0] > KNOWN**2
+        if values:
+            count = min(count, int(np.ceil(1.0 / KNOWN**2 - 1.0 / models.covariance[0, 0])))
         points = informative_points(
             self.basis,
             self.cloud,
@@ -221,9 +240,15 @@ class NoisySearch:
             self.radii,
             self.delta,
             (self.lower, self.upper),
+            values,
         )
         self.evaluate(points)
         return len(points)
+
+    def propose(self, view: View) -> tuple[Step, Array, Plan]:
+        """A step, the matrix it was computed with, and what it promises."""
+        step, B = self.solve(view)
+        return step, B, self.weigh(view, step, B)
 
     def solve(self, view: View) -> tuple[Step, Array]:
         """The step of the penalty QP inside the trust region, and the matrix it was computed with."""
@@ -242,6 +267,9 @@ class NoisySearch:
         lower = np.maximum(self.lower - self.centre, -self.delta)
         upper = np.minimum(self.upper - self.centre, self.delta)
         step = self.subproblem.solve(g, B, local.a, local.b, lower, upper)
+        if step is not None:  # edges of the region are no bounds
+            bound = np.where(step.z > 0.0, self.upper - self.centre, self.centre - self.lower) <= self.delta
+            step = Step(step.d, step.y, np.where(bound, step.z, 0.0), step.corner, step.met)
         if step is None:  # numerical trouble: down the gradient
             d = np.clip(-self.delta * g / g_size, lower, upper)
             step = Step(d, np.zeros(self.m), np.zeros(self.n), np.zeros(self.m, dtype=bool), False)
@@ -265,6 +293,11 @@ class NoisySearch:
         error = self.merit_noise(view) * doubt * float(np.linalg.norm(step.d))
         return error > UNCERTAIN * self.promised(plan)
 
+    def held_back(self, view: View, step: Step, plan: Plan) -> bool:
+        """Whether a small region makes a fall look like nothing, although the models are true farther out."""
+        small = self.promised(plan) <= FLOOR * self.merit_noise(view)
+        return small and self.delta < self.radii[1] and largest(step.d) >= FULL_STEP * self.delta
+
     def rows_hold(self, view: View) -> bool:
         """Whether the rows are met within their own noise."""
         allowed = ROWS_WITHIN * view.noise[1 + self.rows.source] + 1e-8 * np.maximum(
@@ -275,13 +308,15 @@ class NoisySearch:
     def stop(self, view: View, step: Step, plan: Plan, B: Array) -> Status | None:
         """The reason to stop here, if there is one."""
         noise, promised = self.merit_noise(view), self.promised(plan)
-        if promised <= FLOOR * noise and self.rows_hold(view):
+        still = promised <= FLOOR * noise and self.rows_hold(view)
+        if still:
             self.quiet += 1
         elif promised > LEFT * noise:
             self.quiet = 0
         sure = self.quiet >= SURE_TIMES and view.models.covariance[0, 0] <= KNOWN**2
-        enough = self.quiet >= FLOOR_TIMES or (sure and self.at_stake(view, B) <= SURE * noise)
-        if enough and not self.exhaust and not self.overrated(view):
+        self.directed = self.at_stake(view, B) <= self.hidden * noise
+        enough = self.quiet >= FLOOR_TIMES or (sure and self.directed)
+        if enough and still and not self.exhaust and not self.overrated(view):
             self.settle(step)
             return Status.NOISE_FLOOR
         if self.idle >= IDLE_TIMES and not self.exhaust and not self.overrated(view):
@@ -348,7 +383,7 @@ class NoisySearch:
         near = self.radii[0]
         length = float(np.linalg.norm(step.d))
         target = np.clip(self.centre + step.d, self.lower, self.upper)
-        smallest = self.delta <= 1.01 * near
+        smallest = self.delta <= 1.01 * near or self.widened
         if (target == self.centre).all():
             self.idle += 1
             if not self.explore(self.n):

@@ -26,8 +26,11 @@ __all__ = ["solve_noisy"]
 LIMITS = (Status.EVALUATION_LIMIT, Status.ITERATION_LIMIT, Status.TIME_LIMIT)
 
 
-def solve_noisy(problem: Problem, options: Options, watch: Watch) -> Outcome:
-    """Solve by models regressed over all points; see `loop`."""
+def solve_noisy(problem: Problem, options: Options, watch: Watch, iteration: int = 0) -> Outcome:
+    """Solve by models regressed over all points, those evaluated before among them; see `loop`.
+
+    ``iteration`` : how many another method has made
+    """
     free = np.flatnonzero(problem.lower < problem.upper)
     if not 0 < free.size <= MOST_VARIABLES:
         raise ValueError(
@@ -49,8 +52,7 @@ def solve_noisy(problem: Problem, options: Options, watch: Watch) -> Outcome:
         status = stop.status
     level = np.where(linear, 0.0, level)
     begin = None
-    fresh = not isinstance(options.noise, np.ndarray) and options.evaluations is None
-    if status is None and fresh and level.max() <= LITTLE and may_be_noisy(problem):
+    if status is None and options.evaluations is None and level.max() <= LITTLE and may_be_noisy(problem):
         every = np.ones(problem.start.size)
         every[free] = size
         begin = approach(problem, options, watch, level, every)
@@ -63,6 +65,7 @@ def solve_noisy(problem: Problem, options: Options, watch: Watch) -> Outcome:
         if (x[fixed] == problem.start[fixed]).all():
             cloud.add(x[free] / size, F)
     search = NoisySearch(problem, free, level, cloud, size, watch, options.exhaust, told)
+    search.iteration = iteration
     if begin is not None:
         search.begin_at(begin)
     if status is None:

@@ -20,21 +20,24 @@ def informative_points(
     radii: tuple[float, float],
     longest: float,
     bounds: tuple[Array, Array],
+    values: bool = False,
 ) -> list[Array]:
     """Up to ``count`` points u (n,) around ``centre``, each the best after those before it.
 
     Along the direction in which the gradients are known least, the distance and side are taken that lower the
-    sum of their variances most. Values are not needed for that, so the points can be evaluated all at once.
+    sum of their variances most. Answers are not needed for that, so the points can be evaluated all at once.
 
     Parameters
     ----------
     radii : distances at which second and third derivatives equal the noise
     longest : no point is farther away
     bounds : lower and upper limits (n,) that no point crosses
+    values : whether to lower the variance of the values at the centre instead
     """
     near, reach = radii
     n, covariance = basis.n, models.covariance
     points: list[Array] = []
+    wanted = slice(0, 1) if values else slice(1, n + 1)
     lengths = [h for h in (0.5 * near, near, 2.0 * near, reach, 2.0 * reach) if h <= max(longest, near)]
     for _ in range(count):
         direction = np.linalg.eigh(covariance[1 : n + 1, 1 : n + 1])[1][:, -1]
@@ -45,7 +48,7 @@ def informative_points(
         rows = basis.at(shifts / models.length)
         weight = 1.0 / (1.0 + (distance / reach) ** 6)
         known = rows @ covariance
-        fall = weight * (known[:, 1 : n + 1] ** 2).sum(axis=1) / (1.0 + weight * (known * rows).sum(axis=1))
+        fall = weight * (known[:, wanted] ** 2).sum(axis=1) / (1.0 + weight * (known * rows).sum(axis=1))
         taken = [cloud.failed(place) or any((place == other).all() for other in points) for place in places]
         fall[(distance <= 1e-3 * near) | np.array(taken)] = -1.0
         best = int(np.argmax(fall))
