@@ -39,12 +39,20 @@ built = pytest.mark.skipif(not TWINS, reason="the compiled core was not built: m
 def both(name: str, *arguments: Any) -> tuple[Any, Any]:
     """What the compiled function and the Python one return, each with copies of the arguments."""
     found = []
-    for function in (TWINS[name], core.REFERENCES[name]):
-        copies = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
-        found.append((function(*copies), copies))
+    for marked in (TWINS, core.REFERENCES):
+        arrays, copies = [], []
+        for argument in arguments:
+            if isinstance(argument, (TWINS["QP"], core.REFERENCES["QP"])):
+                own = [getattr(argument, field.name).copy() for field in fields(core.REFERENCES["QP"])]
+                copies.append(TWINS["QP"](*own))
+            else:
+                own = [argument.copy()] if isinstance(argument, np.ndarray) else []
+                copies.append(own[0] if own else argument)
+            arrays += own
+        found.append((marked[name](*copies), arrays))
     for compiled, plain in zip(found[0][1], found[1][1], strict=True):
-        if isinstance(plain, np.ndarray):  # what is changed in place is changed alike, up to rounding
-            np.testing.assert_allclose(compiled, plain, rtol=1e-14, atol=0.0)
+        # what is changed in place is changed alike, up to rounding
+        np.testing.assert_allclose(compiled, plain, rtol=1e-14, atol=0.0)
     return found[0][0], found[1][0]
 
 
@@ -183,24 +191,25 @@ def test_the_subproblem(seed, nu):
     equality = np.arange(m) < 1
     low = np.concatenate([np.where(equality, -nu, 0.0), np.full(n, -1.0)])
     high = np.concatenate([np.full(m, nu), np.full(n, 1.0)])
-    qp = 3.0 * rng.normal(size=n), M @ M.T + 0.1 * np.eye(n), a, rng.normal(size=m), low, high
+    g, b = 3.0 * rng.normal(size=n), rng.normal(size=m)
+    qp = TWINS["QP"](g, M @ M.T + 0.1 * np.eye(n), a, b, low, high)
     states = rng.integers(-1, 2, m + n).astype(np.int8)
     states[:m] = np.where(equality, 0, np.minimum(states[:m], 0))
     # a factorization and its condition number stand between the two
-    guessed = agree("guessed", *qp, states, 12, 1e-10, 1e-8, 1e-9, rtol=1e-8, atol=1e-9)
+    guessed = agree("guessed", qp, states, 12, 1e-10, 1e-8, 1e-9, rtol=1e-8, atol=1e-9)
     if nu < np.inf:  # the path ends within 1e-11 of the solution, on one of many ways
-        agree("followed", *qp, np.inf, PATH, rtol=1e-6, atol=1e-7)
+        agree("followed", qp, np.inf, PATH, rtol=1e-6, atol=1e-7)
     else:
-        agree("dual_solved", *qp, DUAL, rtol=1e-9, atol=1e-10)
-        spoilt = qp[0], -qp[1], *qp[2:]
-        assert agree("dual_solved", *spoilt, DUAL) is None
+        agree("dual_solved", qp, DUAL, rtol=1e-9, atol=1e-10)
+        spoilt = TWINS["QP"](g, -qp.B, a, b, low, high)
+        assert agree("dual_solved", spoilt, DUAL) is None
     agree("hard_rows", equality, n)
     agree("boxes", low[:m], high[:m], low[m:], high[m:])
-    solution = TWINS["QPSolution"](qp[0], qp[3], low[m:], states)
+    solution = TWINS["QPSolution"](g, b, low[m:], states)
     stepped, reference = both("stepped", solution, equality, True)
     same_entries("Step", stepped, reference)
     if guessed is not None:
-        compiled, plain = both("guessed_step", *qp, states, equality, 12, 1e-10, 1e-8, 1e-9)
+        compiled, plain = both("guessed_step", qp, states, equality, 12, 1e-10, 1e-8, 1e-9)
         same_entries("Step", compiled[0], plain[0], 1e-8)
         np.testing.assert_array_equal(compiled[1], plain[1])
 
@@ -209,7 +218,7 @@ def test_the_subproblem(seed, nu):
 @pytest.mark.parametrize("seed", range(300))
 def test_the_dual_active_set_where_rows_are_degenerate(seed):
     qp = draw(seed)
-    compiled, plain = both("dual_solved", qp.g, qp.B, qp.a, qp.b, qp.low, qp.high, DUAL)
+    compiled, plain = both("dual_solved", qp, DUAL)
     assert (compiled is None) == (plain is None)
     if plain is not None:
         assert compiled[0] == plain[0]

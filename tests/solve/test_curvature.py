@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from softpenalty.solve.sqp.curvature.convexify import definite, is_definite
-from softpenalty.solve.sqp.curvature.secant import SecantCurvature, damped_bfgs
+from softpenalty.solve.sqp.curvature.secant import SETTINGS, SecantCurvature, damped_bfgs, secant_matrix
 from softpenalty.solve.sqp.points import Point
 
 
@@ -42,7 +42,8 @@ def test_all_pairs_follow_the_multipliers():
     curvature.begin(old, 1.0)
     curvature.move(old, new, np.array([1.0]), np.array([True]))
     for y in (0.5, 3.0):
-        B = curvature.matrix(np.array([y]), np.zeros((1, 1)), np.array([False]))
+        now = np.array([y]), np.zeros((1, 1)), np.array([False])
+        B, _ = secant_matrix(*curvature._pairs, curvature.count, *now, curvature.scalar, SETTINGS)
         np.testing.assert_allclose(B, [[2.0 * y]])
 
 

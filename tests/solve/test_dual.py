@@ -37,7 +37,7 @@ def assert_optimal(qp: QP, found: QPSolution, tolerance: float = 1e-8) -> None:
 
 def proven_gap(qp: QP) -> float:
     """What is left of the sum of the constraints with the multipliers that prove them impossible."""
-    solvable, _, y, z, _ = dual_solved(qp.g, qp.B, qp.a, qp.b, qp.low, qp.high, SETTINGS)
+    solvable, _, y, z, _ = dual_solved(qp, SETTINGS)
     assert not solvable
     m = qp.b.size
     assert (y[qp.low[:m] == 0.0] >= 0.0).all()

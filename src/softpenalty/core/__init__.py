@@ -1,8 +1,8 @@
 """Which arithmetic runs: the compiled core, or the Python that reads as its definition.
 
-A function or a record marked ``@compiled`` has a twin of the same name and the same arguments in one of the
-extension modules of this folder. The mark is the only place where one is put for the other, once, when it is
-defined. The environment variable SOFTPENALTY_CORE chooses: "compiled" or "python"; unset, the core is used
+A function, record or class marked ``@compiled`` has a twin of the same name and the same arguments in one of
+the extension modules of this folder. The mark is the only place where one is put for the other, once, when it
+is defined. The environment variable SOFTPENALTY_CORE chooses: "compiled" or "python"; unset, the core is used
 where it was built.
 """
 
@@ -37,6 +37,11 @@ def compiled(function: Function) -> Function:
             twin: Function = getattr(module, name)
             return twin
     return function
+
+
+def home(name: str) -> ModuleType:
+    """The module in which what is marked is written in Python, with the constants that it uses."""
+    return sys.modules[REFERENCES[name].__module__]
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-# What the extension modules share: arrays of doubles as pointers, new arrays, and questions asked of vectors.
+# What the extension modules share: arrays of doubles as pointers, new arrays, questions asked of vectors, states.
 # Matrices are stored by rows, so that BLAS and LAPACK, which count by columns, see their transposes.
 
 cimport numpy as cnp
@@ -6,6 +6,11 @@ from libc.math cimport fabs, isfinite
 from libc.string cimport memcpy
 
 ctypedef double* Numbers
+
+cdef enum:  # states of rows and variables, as in `solve.sqp.subproblem.qp`
+    BELOW = -1
+    CORNER = 0
+    ABOVE = 1
 
 
 cdef inline cnp.ndarray plain(object given):

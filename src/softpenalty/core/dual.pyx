@@ -7,14 +7,13 @@ from libc.string cimport memcpy
 from scipy.linalg.cython_blas cimport daxpy, ddot, dgemv, dger, drot, dtrsv
 from scipy.linalg.cython_lapack cimport dpotrf, dtrtri
 
-from .arrays cimport Numbers, data, finite, length, plain, size_of, vector
-from .records cimport Memory, reserve
+from .arrays cimport ABOVE, BELOW, CORNER, Numbers, data, finite, length, plain, size_of, vector
+from .records cimport QP, Memory, reserve
 
 cnp.import_array()
 
 cdef double ONE = 1.0, MINUS = -1.0, NOTHING = 0.0
 cdef int STEP = 1
-cdef signed char BELOW = -1, CORNER = 0, ABOVE = 1
 cdef int UNKNOWN = 0, TAKEN = 1, NO_SOLUTION = 2
 
 
@@ -387,8 +386,9 @@ cdef class Dual:
         return solvable, d_, y_, z_, found
 
 
-def dual_solved(g, B, a, b, low, high, settings):
-    cdef cnp.ndarray g_ = plain(g), B_ = plain(B), a_ = plain(a), b_ = plain(b), l_ = plain(low), h_ = plain(high)
+def dual_solved(QP qp, settings):
+    cdef cnp.ndarray g_ = plain(qp.g), B_ = plain(qp.B), a_ = plain(qp.a), b_ = plain(qp.b)
+    cdef cnp.ndarray l_ = plain(qp.low), h_ = plain(qp.high)
     cdef int i, verdict
     if not finite(data(g_), length(g_)) or not finite(data(a_), length(a_)):
         return None

@@ -4,8 +4,6 @@ line search, and the loop around them. Twins of functions in `solve.sqp` and of 
 each is explained and written in Python.
 """
 
-import sys
-
 cimport numpy as cnp
 from libc.math cimport INFINITY, fabs, isfinite, sqrt
 from scipy.linalg.cython_blas cimport ddot, dgemv
@@ -15,7 +13,7 @@ from .records cimport Iterate, Local, Measure, Plan, Point, Search, Sizes, State
 from .rows cimport Points
 from .stopping cimport nothing_left, reason, seen
 
-from . import REFERENCES
+from . import home
 
 cnp.import_array()
 
@@ -310,7 +308,7 @@ cdef class Iterating:
     cdef tuple settings, search_settings
 
     def __cinit__(self, *_):
-        here = sys.modules[REFERENCES["Iterating"].__module__]
+        here = home("Iterating")
         self.alpha, self.balanced_share = here.ALPHA, here.BALANCED_SHARE
         self.exact_share, self.exact_goal = here.EXACT_SHARE, here.EXACT_GOAL
         self.almost_feasible, self.stalled_fall = here.ALMOST_FEASIBLE, here.STALLED_FALL

@@ -9,14 +9,13 @@ from libc.string cimport memcpy
 from scipy.linalg.cython_blas cimport dgemm, dgemv
 from scipy.linalg.cython_lapack cimport dpotrf, dpotrs
 
-from .arrays cimport Numbers, data, finite, length, plain, size_of, vector
-from .records cimport Memory, reserve
+from .arrays cimport ABOVE, BELOW, Numbers, data, finite, length, plain, size_of, vector
+from .records cimport QP, Memory, reserve
 
 cnp.import_array()
 
 cdef double ONE = 1.0, MINUS = -1.0, NOTHING = 0.0
 cdef int STEP = 1
-cdef signed char BELOW = -1, CORNER = 0, ABOVE = 1
 
 
 cdef class Path:
@@ -52,8 +51,9 @@ cdef class Path:
     cdef Memory memory
     cdef object keep
 
-    def __cinit__(self, g, B, a, b, low, high, double smallest, double shift, double slack_low, double slack_high):
-        cdef cnp.ndarray g_ = plain(g), B_ = plain(B), a_ = plain(a), b_ = plain(b), l_ = plain(low), h_ = plain(high)
+    def __cinit__(self, QP qp, double smallest, double shift, double slack_low, double slack_high):
+        cdef cnp.ndarray g_ = plain(qp.g), B_ = plain(qp.B), a_ = plain(qp.a), b_ = plain(qp.b)
+        cdef cnp.ndarray l_ = plain(qp.low), h_ = plain(qp.high)
         cdef int n = length(g_), m = length(b_), M, i, j
         cdef Numbers pl = data(l_), ph = data(h_)
         cdef double top, slack, lowest, topmost
@@ -264,11 +264,11 @@ cdef class Path:
         return True
 
 
-def followed(g, B, a, b, low, high, double deadline, settings):
+def followed(QP qp, double deadline, settings):
     cdef int iterations, power, i, j
     cdef double end, usable, fraction, smallest, shift, slack_low, slack_high
     iterations, end, usable, fraction, power, smallest, slack_low, slack_high, shift = settings
-    cdef Path path = Path(g, B, a, b, low, high, smallest, shift, slack_low, slack_high)
+    cdef Path path = Path(qp, smallest, shift, slack_low, slack_high)
     cdef bint timed = isfinite(deadline)
     clock = time.perf_counter
     for i in range(iterations):
@@ -279,7 +279,7 @@ def followed(g, B, a, b, low, high, double deadline, settings):
     cdef int n = path.n, m = path.m
     cdef cnp.npy_intp count = m + n
     cdef cnp.ndarray states = cnp.PyArray_ZEROS(1, &count, cnp.NPY_INT8, 0), d = vector(n), y = vector(m), z = vector(n)
-    cdef cnp.ndarray l_ = plain(low), h_ = plain(high)
+    cdef cnp.ndarray l_ = plain(qp.low), h_ = plain(qp.high)
     cdef signed char *state = <signed char*> cnp.PyArray_DATA(states)
     cdef Numbers pl = data(l_), ph = data(h_)
     for j in range(n):

@@ -3,8 +3,6 @@
 of a class in `problem.remembered`.
 """
 
-import sys
-
 import numpy as np
 
 cimport cython
@@ -14,7 +12,7 @@ from libc.string cimport memcpy
 
 from .arrays cimport Numbers, data, duplicate, length, matrix, plain, vector
 
-from . import REFERENCES
+from . import home
 
 cnp.import_array()
 
@@ -216,7 +214,7 @@ cdef inline int most_points():
     """How many points to remember, read once from the module in which that is written in Python."""
     global most
     if not most:
-        most = sys.modules[REFERENCES["Remembered"].__module__].POINTS
+        most = home("Remembered").POINTS
     return most
 
 

@@ -3,8 +3,6 @@
 `solve.sqp.points`.
 """
 
-import sys
-
 import numpy as np
 
 cimport numpy as cnp
@@ -15,7 +13,7 @@ from scipy.linalg.cython_blas cimport ddot, dgemv
 from .arrays cimport Numbers, broken, data, finite, highest, length, mask, matrix, plain, size_of, vector
 from .records cimport Point
 
-from . import REFERENCES
+from . import home
 
 cnp.import_array()
 
@@ -348,7 +346,7 @@ def holding(errors, target, equality, x, lower, upper, double near):
 
 cdef class Points:
     def __cinit__(self, *_):
-        here = sys.modules[REFERENCES["Points"].__module__]
+        here = home("Points")
         self.accuracy, self.rounded, self.shortest = here.SUBPROBLEM_ACCURACY, here.ROUNDED, here.SHORTEST_ROW
 
     cpdef expand(self, x):

@@ -3,8 +3,6 @@
 each is explained and written in Python.
 """
 
-import sys
-
 cimport numpy as cnp
 from libc.math cimport fabs
 from scipy.linalg.cython_blas cimport dgemv
@@ -12,7 +10,7 @@ from scipy.linalg.cython_blas cimport dgemv
 from .arrays cimport Numbers, data, highest, length, plain, size_of, vector
 from .records cimport Iterate, Local, Measure, Plan, Point, Sizes, State, Step
 
-from . import REFERENCES
+from . import home
 
 cnp.import_array()
 
@@ -134,7 +132,7 @@ cdef class Limits:
     cdef object converged, unbounded, attained, no_progress
 
     def __cinit__(self):
-        tests, here = sys.modules[REFERENCES["converged"].__module__], sys.modules[REFERENCES["reason"].__module__]
+        tests, here = home("converged"), home("reason")
         self.noise, self.attainable, self.share = tests.NOISE_LIMIT, tests.ATTAINABLE, tests.ATTAINABLE_SHARE
         self.rounded, self.huge, self.tiny_step = tests.ROUNDED_PREDICTION, here.HUGE_MULTIPLIER, here.TINY_STEP
         self.almost, self.fall, self.stalled = here.ALMOST_FEASIBLE, here.UNBOUNDED_FALL, here.STALLED_ITERATIONS

@@ -7,15 +7,14 @@ from libc.string cimport memcmp, memcpy
 from scipy.linalg.cython_blas cimport daxpy, ddot, dgemm, dgemv
 from scipy.linalg.cython_lapack cimport dgesv, dgetrf, dgetri, dposv
 
-from .arrays cimport Numbers, data, finite, length, mask, plain, size_of, vector
-from .records cimport Memory, QPSolution, Step, reserve
+from .arrays cimport ABOVE, BELOW, CORNER, Numbers, data, finite, length, mask, plain, size_of, vector
+from .records cimport QP, Memory, QPSolution, Step, reserve
 
 cnp.import_array()
 
 cdef double ONE = 1.0, MINUS = -1.0, NOTHING = 0.0
 cdef int STEP = 1
 cdef int FEW = 16  # unknowns up to which a loop takes less time than a call of LAPACK
-cdef signed char BELOW = -1, CORNER = 0, ABOVE = 1
 
 
 def hard_rows(equality, int n):
@@ -82,18 +81,17 @@ cdef int eliminated(double* K, double* rhs, int n) noexcept nogil:
     return 0
 
 
-def guessed_step(g, B, a, b, low, high, states, equality, int systems, double sign_tolerance, double smallest_step,
-                 double residual):
-    found = guessed(g, B, a, b, low, high, states, systems, sign_tolerance, smallest_step, residual)
+def guessed_step(QP qp, states, equality, int systems, double sign_tolerance, double smallest_step, double residual):
+    found = guessed(qp, states, systems, sign_tolerance, smallest_step, residual)
     if found is None:
         return None
     d, y, z, states = found
     return step_of(d, y, z, states, equality, True), states
 
 
-cpdef guessed(g, B, a, b, low, high, states, int systems, double sign_tolerance, double smallest_step,
-              double residual):
-    cdef cnp.ndarray g_ = plain(g), B_ = plain(B), a_ = plain(a), b_ = plain(b), l_ = plain(low), h_ = plain(high)
+cpdef guessed(QP qp, states, int systems, double sign_tolerance, double smallest_step, double residual):
+    cdef cnp.ndarray g_ = plain(qp.g), B_ = plain(qp.B), a_ = plain(qp.a), b_ = plain(qp.b)
+    cdef cnp.ndarray l_ = plain(qp.low), h_ = plain(qp.high)
     cdef cnp.ndarray s_ = states
     cdef int n = length(g_), m = length(b_), size, k, c, i, j, system, info, total = m + n, one = 1
     cdef cnp.npy_intp count = total

@@ -66,7 +66,7 @@ class Watch:
                 self.show(x, shown)
             if self.tell is not None and self.tell(Result(x=x.copy(), **shown)):
                 return Status.CALLBACK
-        return self.reached(row["nit"] if isinstance(row, dict) else row[0])
+        return self.reached(_number(row))
 
     @property
     def last(self) -> int:

@@ -81,11 +81,6 @@ class SecantCurvature:
         B, self.scalar, self.count = moved
         return B
 
-    def matrix(self, y: Array, A: Array, corner: Mask) -> Array:
-        """Positive definite (n, n) for multipliers ``y`` (m,), and rows A (m, n) active where ``corner``."""
-        B, self.scalar = secant_matrix(*self._pairs, self.count, y, A, corner, self.scalar, SETTINGS)
-        return B
-
 
 @compiled
 def moved_matrix(

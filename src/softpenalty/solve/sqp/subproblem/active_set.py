@@ -31,18 +31,13 @@ TOLERANCES = SIGN_TOLERANCE, SMALLEST_STEP, RESIDUAL
 
 def solve_from_guess(qp: QP, states: States, systems: int = SYSTEMS) -> QPSolution | None:
     """The exact solution of ``qp``, or None when ``states`` does not lead to it within ``systems``."""
-    found = guessed(qp.g, qp.B, qp.a, qp.b, qp.low, qp.high, states, systems, *TOLERANCES)
+    found = guessed(qp, states, systems, *TOLERANCES)
     return None if found is None else QPSolution(*found)
 
 
 @compiled
 def guessed_step(
-    g: Array,
-    B: Array,
-    a: Array,
-    b: Array,
-    low: Array,
-    high: Array,
+    qp: QP,
     states: States,
     equality: Mask,
     systems: int,
@@ -51,7 +46,7 @@ def guessed_step(
     residual: float,
 ) -> tuple[Step, States] | None:
     """The step that meets the linearized rows, by `guessed`, and the states (m + n,) behind it; or None."""
-    found = guessed(g, B, a, b, low, high, states, systems, sign_tolerance, smallest_step, residual)
+    found = guessed(qp, states, systems, sign_tolerance, smallest_step, residual)
     if found is None:
         return None
     return stepped(QPSolution(*found), equality, True), found[3]
@@ -59,19 +54,10 @@ def guessed_step(
 
 @compiled
 def guessed(
-    g: Array,
-    B: Array,
-    a: Array,
-    b: Array,
-    low: Array,
-    high: Array,
-    states: States,
-    systems: int,
-    sign_tolerance: float,
-    smallest_step: float,
-    residual: float,
+    qp: QP, states: States, systems: int, sign_tolerance: float, smallest_step: float, residual: float
 ) -> tuple[Array, Array, Array, States] | None:
     """Step (n,), multipliers of rows (m,) and bounds (n,), and states (m + n,), all exact; or None."""
+    g, B, a, b, low, high = qp.g, qp.B, qp.a, qp.b, qp.low, qp.high
     n, m = g.size, b.size
     size_g = largest(g)
     primal, tolerance, dual_tolerance = np.empty(m + n), np.empty(m + n), np.empty(m + n)

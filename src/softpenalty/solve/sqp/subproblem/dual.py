@@ -45,7 +45,7 @@ UNKNOWN, TAKEN, NO_SOLUTION = range(3)
 
 def solve_dual(qp: QP) -> tuple[QPSolution | None, bool]:
     """The solution of ``qp``, all of whose rows are hard, or None, and whether the answer is certain."""
-    found = dual_solved(qp.g, qp.B, qp.a, qp.b, qp.low, qp.high, SETTINGS)
+    found = dual_solved(qp, SETTINGS)
     if found is None:
         return None, False
     solvable, d, y, z, states = found
@@ -53,20 +53,18 @@ def solve_dual(qp: QP) -> tuple[QPSolution | None, bool]:
 
 
 @compiled
-def dual_solved(
-    g: Array, B: Array, a: Array, b: Array, low: Array, high: Array, settings: tuple[float, ...]
-) -> tuple[bool, Array, Array, Array, States] | None:
+def dual_solved(qp: QP, settings: tuple[float, ...]) -> tuple[bool, Array, Array, Array, States] | None:
     """Whether there is a solution; step (n,), multipliers of rows (m,) and bounds (n,), states (m + n,).
 
     Where there is none, the multipliers are the proof: with them the sum of rows and bounds is no function of
     the step but a positive number. None where rounding leaves the answer open.
     """
-    if not (all_finite(g) and all_finite(a) and (low <= high).all()):
+    if not (all_finite(qp.g) and all_finite(qp.a) and (qp.low <= qp.high).all()):
         return None
-    factor, info = lapack.dpotrf(B, lower=1)
+    factor, info = lapack.dpotrf(qp.B, lower=1)
     if info or not all_finite(factor):
         return None
-    found = _Dual(QP(g, B, a, b, low, high), factor)
+    found = _Dual(qp, factor)
     verdict = found.run()
     return None if verdict == UNKNOWN else (verdict == TAKEN, *found.answer())
 

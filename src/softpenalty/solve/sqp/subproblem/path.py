@@ -36,23 +36,16 @@ SETTINGS = (
 
 def solve_path(qp: QP, deadline: float = np.inf) -> QPSolution | None:
     """Follow the path to its end, or until the clock shows ``deadline``; None when that is far from it."""
-    found = followed(qp.g, qp.B, qp.a, qp.b, qp.low, qp.high, deadline, SETTINGS)
+    found = followed(qp, deadline, SETTINGS)
     return None if found is None else QPSolution(*found)
 
 
 @compiled
 def followed(
-    g: Array,
-    B: Array,
-    a: Array,
-    b: Array,
-    low: Array,
-    high: Array,
-    deadline: float,
-    settings: tuple[float, ...],
+    qp: QP, deadline: float, settings: tuple[float, ...]
 ) -> tuple[Array, Array, Array, States] | None:
     """Step (n,), multipliers of rows (m,) and bounds (n,), and states (m + n,) at the path's end, or None."""
-    path = _Path(QP(g, B, a, b, low, high))
+    path = _Path(qp)
     for _ in range(MAX_ITERATIONS):
         if path.at_end() or time.perf_counter() > deadline or not path.advance():
             break

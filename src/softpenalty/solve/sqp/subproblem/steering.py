@@ -88,11 +88,11 @@ class Subproblem:
             if self.n > LARGEST_DENSE:
                 return None
             B = B.dense()
-        found = guessed_step(g, B, a, b, low, high, self._states, self.equality, SYSTEMS, *TOLERANCES)
+        qp = QP(g, B, a, b, low, high)
+        found = guessed_step(qp, self._states, self.equality, SYSTEMS, *TOLERANCES)
         if found is not None:
             step, self._states = found
             return step
-        qp = QP(g, B, a, b, low, high)
         solution = self._from_nowhere(qp)
         if solution is not None:
             self._states = solution.states
